@@ -28,7 +28,9 @@ type Error struct {
 	Op   string `json:"-"`              // where: "engine.Start". For logs
 	Msg  string `json:"message"`        // what and why, for the caller
 	Hint string `json:"hint,omitempty"` // what to do next, as an instruction
-	Err  error  `json:"-"`
+	// Failure classifies a command that did not start, in the words of seed D; empty for other errors.
+	Failure FailureKind `json:"failureKind,omitempty"`
+	Err     error       `json:"-"`
 }
 
 func (e *Error) Error() string {

@@ -102,9 +102,9 @@ const (
 
 // Limits bound one run. Zero means the host's default where one is named, else no limit.
 type Limits struct {
-	Timeout  time.Duration `json:"timeout,omitempty"`   // whole life of the command; 0: none
-	NoOutput time.Duration `json:"no_output,omitempty"` // longest silence; 0: none
-	Grace    time.Duration `json:"grace,omitempty"`     // between TERM and KILL; 0: KILL at once
-	Pids     int           `json:"pids,omitempty"`      // processes and threads at once; 0: the host's default
-	Spool    int64         `json:"spool,omitempty"`     // bytes of output kept on disk; 0: the host's default
+	Timeout  time.Duration `json:"timeoutNs,omitempty"`  // whole life of the command; 0: none
+	NoOutput time.Duration `json:"noOutputNs,omitempty"` // longest silence; 0: none
+	Grace    time.Duration `json:"graceNs,omitempty"`    // between TERM and KILL; 0: KILL at once
+	Pids     int           `json:"pids,omitempty"`       // processes and threads at once; 0: the host's default
+	Spool    int64         `json:"spool,omitempty"`      // bytes of output kept on disk; 0: the host's default
 }

@@ -12,7 +12,7 @@ type Host interface {
 	// Plan makes a request exact. Nothing is started and nothing is written. Errors: [Invalid]; [NotStarted] for a
 	// missing working directory or executable.
 	Plan(ctx context.Context, r Request) (Plan, error)
-	// Start redeems the grant, checks that the plan still holds, and starts it. id and owner name the session.
+	// Start redeems the grant, checks that the plan still holds, and starts it for its owner.
 	// Errors: [Denied], [NotStarted], [Exhausted], [Closed].
 	Start(ctx context.Context, g Grant, owner Owner) (Session, error)
 	// Session finds a running or retained session; [NotFound] otherwise.
@@ -23,6 +23,7 @@ type Host interface {
 
 // An Owner is what a host needs to know of who asked.
 type Owner struct {
+	ID      SessionID // the name the session gets; unique on its host
 	Caller  Caller
 	Request RequestID
 	Title   string
@@ -162,7 +163,7 @@ type Outcome struct {
 	Failure  FailureKind   `json:"failureKind,omitempty"`
 	Reason   string        `json:"reason,omitempty"` // one sentence
 	Hint     string        `json:"hint,omitempty"`   // what to do next
-	Duration time.Duration `json:"duration"`
+	Duration time.Duration `json:"durationNs"`
 	Kill     *KillReport   `json:"kill,omitempty"` // set if we killed the tree
 }
 
@@ -171,5 +172,5 @@ type KillReport struct {
 	Rung      string        `json:"rung"`
 	Killed    int           `json:"killed"` // processes seen alive when the kill began or later
 	Survivors []Process     `json:"survivors,omitempty"`
-	Took      time.Duration `json:"took"`
+	Took      time.Duration `json:"tookNs"`
 }
