@@ -1,0 +1,14 @@
+//go:build unix && !linux
+
+package output
+
+const canSplice = false
+
+// available reads: then it is known that there is something.
+func (p *pipe) available() (int, error) {
+	err := p.read(pumpBuffer)
+	return len(p.held), err
+}
+
+// fullness does nothing: these systems size their pipes themselves.
+func (p *pipe) fullness(int) {}
