@@ -1,0 +1,43 @@
+package journal
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// headName is the file that says how far a chain is known to be on disk.
+const headName = "HEAD"
+
+// A mark is what HEAD says: the row with this seq has this hash and is on disk. The mark of a new chain is {0, genesis}.
+type mark struct {
+	seq  uint64
+	hash string
+}
+
+// text is HEAD's content. It always has the same length and lies within one sector, so that a write replaces it whole.
+func (m mark) text() []byte {
+	return fmt.Appendf(nil, "sallyport-journal %d %020d %s\n", format, m.seq, m.hash)
+}
+
+// parseMark reads HEAD's content. Only exactly what text writes is accepted.
+func parseMark(b []byte) (mark, bool) {
+	var f int
+	m := mark{hash: genesis}
+	if len(b) != len(m.text()) {
+		return mark{}, false
+	}
+	if _, err := fmt.Sscanf(string(b), "sallyport-journal %d %d %s\n", &f, &m.seq, &m.hash); err != nil {
+		return mark{}, false
+	}
+	return m, string(m.text()) == string(b)
+}
+
+// readMark reads a chain's HEAD. An empty or absent one is no error.
+func readMark(dir string) ([]byte, error) {
+	b, err := os.ReadFile(filepath.Join(dir, headName))
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	return b, err
+}
