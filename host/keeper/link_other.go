@@ -1,0 +1,6 @@
+//go:build !linux
+
+package keeper
+
+// Join returns nil: there is no keeper on this system.
+func Join() *Link { return nil }
