@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"time"
+)
+
+// latency is promise 1: what a command costs over the protocol, against the two things that it cannot do without.
+func latency(ctx context.Context, b *bench) ([]row, error) {
+	noop, err := dial(ctx, exec.CommandContext(ctx, b.self, noopWord))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = noop.close() }() // it holds nothing
+	answer, err := b.gateway(ctx, gatewayOptions{name: "before-answer"})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.close() }()
+	start, err := b.gateway(ctx, gatewayOptions{name: "before-start", config: "journal.sync = \"before-start\"\n"})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = start.close() }()
+
+	// A program without a shell, the same as shell text that needs none, and a text that needs one.
+	argv := map[string]any{"argv": []string{"/bin/true"}}
+	literal := map[string]any{"command": "/bin/true"}
+	shell := map[string]any{"command": "true; true"}
+	m := interleave{
+		{"raw", func() (time.Duration, error) { return rawRun("/bin/true", "true") }},
+		{"bash", func() (time.Duration, error) {
+			return rawRun("/bin/bash", "bash", "--noprofile", "--norc", "-c", "true; true")
+		}},
+		{"noop", noop.timed(ctx, "noop", map[string]any{})},
+		{"argv, answer", answer.timed(ctx, "exec", argv)},
+		{"literal, answer", answer.timed(ctx, "exec", literal)},
+		{"shell, answer", answer.timed(ctx, "exec", shell)},
+		{"argv, start", start.timed(ctx, "exec", argv)},
+		{"literal, start", start.timed(ctx, "exec", literal)},
+		{"shell, start", start.timed(ctx, "exec", shell)},
+	}
+	got, err := m.run(b.scale(100), b.scale(1500))
+	if err != nil {
+		return nil, err
+	}
+	floor, bash := got.p50("raw")+got.p50("noop"), got.p50("bash")+got.p50("noop")
+	var rows []row
+	for _, form := range []struct {
+		what, key string
+		floor     time.Duration
+		limit     float64 // 0: printed beside it
+	}{
+		{"`argv`, no shell", "argv", floor, 1.7},
+		{"text of one literal command", "literal", floor, 1.7},
+		{"text for the shell, against a bash floor", "shell", bash, 0},
+	} {
+		for _, sync := range []string{"answer", "start"} {
+			p50, limit := got.p50(form.key+", "+sync), form.limit
+			if sync == "start" {
+				limit = 0
+			}
+			ratio := float64(p50) / float64(form.floor)
+			rows = append(rows, row{
+				promise: 1, what: form.what + ", journal on disk before the " + sync,
+				measured: fmt.Sprintf("**%.2f ×** (%s of %s)", ratio, ms(p50), ms(form.floor)),
+				asked:    atMost(limit, " ×"), kept: limit == 0 || ratio <= limit,
+			})
+		}
+	}
+	rows = append(rows, row{promise: 1, what: "floors, p50: fork+exec of true · of bash · call of a tool that does nothing", measured: fmt.Sprintf(
+		"%s · %s · %s", ms(got.p50("raw")), ms(got.p50("bash")), ms(got.p50("noop")),
+	), kept: true})
+	return rows, nil
+}
+
+// timed makes a call into something that can be measured.
+func (s *server) timed(ctx context.Context, tool string, args map[string]any) func() (time.Duration, error) {
+	return func() (time.Duration, error) {
+		start := time.Now()
+		_, _, err := s.call(ctx, tool, args)
+		return time.Since(start), err
+	}
+}

@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sallyport-sh/sallyport/e2e/harness"
+	"github.com/sallyport-sh/sallyport/internal/testenv"
+)
+
+// TestReady: a client has its first answer soon after it started the server.
+func TestReady(t *testing.T) { // alone: others that start programs would be measured, too
+	const promised = 25 * time.Millisecond
+	var took []time.Duration
+	for range 9 {
+		start := time.Now()
+		s := harness.Start(t, harness.Options{})
+		took = append(took, time.Since(start))
+		s.CloseInput()
+		_ = s.Wait(10 * time.Second) // how it ends is looked at elsewhere
+	}
+	slices.Sort(took)
+	t.Logf("ready after %v (median; %v to %v), with the time to write a configuration file", took[len(took)/2], took[0], took[len(took)-1])
+	testenv.InTime(t, took[len(took)/2], promised, "from the start of the program to its first answer")
+}
+
+// TestIdleMemory: a server that has run a few commands and waits is small. Pages that its two processes share are
+// counted twice.
+func TestIdleMemory(t *testing.T) {
+	t.Parallel()
+	const promised = 20 << 20
+	s := harness.Start(t, harness.Options{})
+	idle := testenv.Use(t, s.Gateway()).RSS
+	for range 20 {
+		s.Exec("true")
+	}
+	used := testenv.Use(t, s.Gateway()).RSS
+	keeper := testenv.Use(t, s.PID()).RSS
+	t.Logf("resident: gateway %d KiB idle, %d KiB after 20 runs; the process that watches it %d KiB", idle>>10, used>>10, keeper>>10)
+	if idle > promised {
+		t.Errorf("an idle gateway has %d KiB resident, more than %d", idle>>10, promised>>10)
+	}
+}
+
+// TestFloodIsBounded: a background command that prints without end, and that nobody reads, costs no memory, is not
+// held up, and does not slow others down.
+func TestFloodIsBounded(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, harness.Options{Config: "output.quota = \"8MiB\"\n"})
+	flood := s.Background("yes")
+	before := testenv.Use(t, s.Gateway()).RSS
+	end := func() string { return s.Process("log", flood.SessionID, harness.Args{"limit": 1}).Text }
+	first := end()
+	testenv.Eventually(t, 30*time.Second, func() bool { return end() != first }, "the flood goes on")
+	for range 5 {
+		r := s.Exec("echo quick")
+		testenv.InTime(t, r.Took, 200*time.Millisecond, "a command beside a flood")
+		if poll := s.Process("poll", flood.SessionID, harness.Args{"timeout": 50}); len(poll.Text) > 70_000 {
+			t.Errorf("a poll of %d bytes", len(poll.Text))
+		}
+	}
+	if grown := testenv.Use(t, s.Gateway()).Peak - before; grown > 64<<20 {
+		t.Errorf("the gateway grew by %d MiB", grown>>20)
+	}
+}

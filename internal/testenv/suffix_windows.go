@@ -1,0 +1,4 @@
+package testenv
+
+// exeSuffix is what a program's name ends in.
+const exeSuffix = ".exe"
