@@ -30,8 +30,7 @@ type cgroupRung struct {
 	limit   taskLimit
 	hitting chan struct{} // a hit holds one
 
-	threads sync.Once
-	starter *starters // made when the limit wants threads
+	starter starters
 
 	mu   sync.Mutex
 	made int
@@ -184,31 +183,18 @@ func (r *cgroupRung) spawnIn(ctx context.Context, tr *Tree, l launch, name strin
 	return err
 }
 
-// fork starts the main process in the tree's directory, on one of the threads if the limit needs that.
+// fork starts the main process in the tree's directory.
 func (r *cgroupRung) fork(ctx context.Context, tr *Tree, l launch) error {
 	fd, err := openRaw(tr.place.dir, unix.O_PATH|unix.O_DIRECTORY)
 	if err != nil {
 		return &StartError{Step: StepFork, Err: unix.ENODEV}
 	}
 	defer unix.Close(fd)
-	do := func() error {
+	return r.starter.fork(ctx, r.limit, tr, func() error {
 		forking.RLock()
 		defer forking.RUnlock()
 		return launchIn(tr, l, fd)
-	}
-	if tr.place.tasks == "" {
-		return do()
-	}
-	r.threads.Do(func() { r.starter = newStarters(cap(tr.t.slot)) })
-	waited := r.starter.run(ctx, func() {
-		if err = r.limit.enter(tr, unix.Gettid()); err == nil {
-			err = do()
-		}
 	})
-	if waited != nil {
-		return waited
-	}
-	return err
 }
 
 // take is the name of an empty directory; "" if there is none.
@@ -286,6 +272,9 @@ func (r *cgroupRung) hit(tr *Tree, k *kill) {
 
 func (r *cgroupRung) release(tr *Tree) {
 	kin.forget(tr)
+	if r.sweeper != nil {
+		r.sweeper.forgot()
+	}
 	r.limit.release(tr)
 	populated, frozen := events(tr.place.dir)
 	if populated || frozen || tr.place.hit.Load() || hasDirs(tr.place.dir) {
@@ -304,9 +293,7 @@ func (r *cgroupRung) release(tr *Tree) {
 }
 
 func (r *cgroupRung) close() error {
-	if r.starter != nil {
-		r.starter.stop()
-	}
+	r.starter.stop()
 	kin.leave(r.m)
 	return errors.Join(r.limit.close(), r.top.remove())
 }

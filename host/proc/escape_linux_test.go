@@ -34,12 +34,12 @@ func TestNothingEscapes(t *testing.T) {
 		testenv.NeedProgram(t, name)
 	}
 	for _, rung := range []string{Mark, Cgroup} {
-		for _, user := range []string{"root", "nobody"} {
+		for user, uid := range map[string]int{"root": 0, "nobody": testenv.Nobody} {
 			t.Run(rung+" as "+user, func(t *testing.T) {
 				testenv.NeedRoot(t)
-				at := setting{nobody: user == "nobody"}
+				at := setting{uid: uid}
 				if rung == Cgroup {
-					at.cgroup = testenv.Cgroup(t, map[bool]int{true: testenv.Nobody}[at.nobody])
+					at.cgroup = testenv.Cgroup(t, uid)
 				}
 				var got escaped
 				began := time.Now()

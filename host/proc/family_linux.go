@@ -160,12 +160,13 @@ func (f *family) inherited(pid int) (s signs) {
 	return s
 }
 
-// told adds what the environment says, as it was at the process's last exec.
-func (f *family) told(pid int, s *signs) {
+// told adds what the environment says, as it was at the process's last exec. It is false if there is nothing to read,
+// which is also so in the instant in which a process loads its program.
+func (f *family) told(pid int, s *signs) bool {
 	f.mu.Lock()
 	markers := f.markers
 	f.mu.Unlock()
-	ids := variables(pid, markers)
+	ids, ok := variables(pid, markers)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, id := range ids {
@@ -173,6 +174,7 @@ func (f *family) told(pid int, s *signs) {
 			s.add(f, tr)
 		}
 	}
+	return ok
 }
 
 // A membership is a table's part in the family.

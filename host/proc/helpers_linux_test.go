@@ -2,9 +2,10 @@ package proc
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -84,8 +85,8 @@ func gone(t testing.TB, token string) {
 	}
 }
 
-// output runs a shell text to its end and returns what it wrote.
-func output(t testing.TB, table *Table, s Spec) string {
+// output starts a command with a pipe as its standard output and reads that to its end.
+func output(t testing.TB, table *Table, s Spec) (*Tree, string) {
 	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -94,23 +95,23 @@ func output(t testing.TB, table *Table, s Spec) string {
 	defer r.Close()
 	s.Stdout = w
 	tree := begin(t, table, s)
-	w.Close()
-	var b strings.Builder
-	if err := r.SetReadDeadline(time.Now().Add(soon)); err != nil {
+	err = errors.Join(w.Close(), r.SetReadDeadline(time.Now().Add(soon)))
+	all, rerr := io.ReadAll(r)
+	if err = errors.Join(err, rerr); err != nil {
 		t.Fatal(err)
 	}
-	buf := make([]byte, 4096)
-	for {
-		n, err := r.Read(buf)
-		b.Write(buf[:n])
-		if err != nil {
-			break
-		}
-	}
-	exit(t, tree)
-	tree.Release()
-	return b.String()
+	return tree, string(all)
 }
 
 // lockForGood makes the goroutine's thread end with it.
 func lockForGood() { runtime.LockOSThread() }
+
+// descriptors is how many this process has open.
+func descriptors(t testing.TB) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}

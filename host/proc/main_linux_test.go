@@ -23,7 +23,7 @@ var roles = map[string]func(in order) (any, error){
 	"escape": escapes,
 	"bomb":   bomb,
 	"live":   live,
-	"forge":  forge,
+	"ignore": ignoring,
 }
 
 // An order is what a role is to do.
@@ -63,22 +63,30 @@ func play(name string) int {
 
 // A setting is where and as whom a role is played.
 type setting struct {
-	nobody bool
+	uid    int    // an ordinary user; 0: as we are
 	cgroup string // v2 directory to be started in
+	ignore bool   // with HUP and INT ignored
 	tasks  string // v1 pids directory to be put into before the order is given
 }
 
 // perform plays a role and decodes its answer into out.
 func perform(t testing.TB, name string, in order, at setting, out any) {
 	t.Helper()
-	cmd := exec.Command(copyOfSelf(t))
+	cmd := exec.Command("/proc/self/exe")
+	if at.uid != 0 {
+		cmd = exec.Command(copyOfSelf(t))
+	}
+	if at.ignore {
+		cmd = exec.Command("/bin/sh", "-c", `trap "" HUP INT; exec "$0"`, copyOfSelf(t))
+	}
 	cmd.Env = append(os.Environ(), roleVariable+"="+name)
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if at.nobody {
+	if at.uid != 0 {
 		testenv.AsNobody(t, cmd)
+		cmd.SysProcAttr.Credential.Uid = uint32(at.uid)
 	}
 	if at.cgroup != "" {
 		dir, err := os.Open(at.cgroup)
@@ -116,12 +124,15 @@ func perform(t testing.TB, name string, in order, at setting, out any) {
 // copyOfSelf is this test binary at a place where every user can run it.
 func copyOfSelf(t testing.TB) string {
 	t.Helper()
+	path := filepath.Join(testenv.OpenDir(t), "proc.test")
+	// No fork meanwhile: a child that has the file open for writing would make it busy.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	from, err := os.Open("/proc/self/exe")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer from.Close()
-	path := filepath.Join(testenv.OpenDir(t), "proc.test")
 	to, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
 	if err != nil {
 		t.Fatal(err)

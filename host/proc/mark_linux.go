@@ -21,7 +21,7 @@ var forking sync.RWMutex
 type markRung struct {
 	m       membership
 	sweeper *sweeper // nil without Own
-	starter *starters
+	starter starters
 	limit   taskLimit
 }
 
@@ -34,7 +34,7 @@ func openMark(m membership, limit taskLimit) (*markRung, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &markRung{m: m, sweeper: s, starter: newStarters(1), limit: limit}, nil
+	return &markRung{m: m, sweeper: s, limit: limit}, nil
 }
 
 // withMark runs fn while this process carries the mark.
@@ -109,16 +109,10 @@ func (r *markRung) spawn(ctx context.Context, tr *Tree, l launch) error {
 }
 
 // fork starts the main process while we carry its mark.
-func (r *markRung) fork(ctx context.Context, tr *Tree, l launch) (err error) {
-	waited := r.starter.run(ctx, func() {
-		if err = r.limit.enter(tr, unix.Gettid()); err == nil {
-			err = withMark(tr.place.mark, func() error { return launchIn(tr, l, noCgroup) })
-		}
+func (r *markRung) fork(ctx context.Context, tr *Tree, l launch) error {
+	return r.starter.fork(ctx, r.limit, tr, func() error {
+		return withMark(tr.place.mark, func() error { return launchIn(tr, l, noCgroup) })
 	})
-	if waited != nil {
-		return waited
-	}
-	return err
 }
 
 func (r *markRung) members(tr *Tree) []member {
@@ -158,6 +152,9 @@ func (r *markRung) slay(tr *Tree, k *kill) {
 
 func (r *markRung) release(tr *Tree) {
 	kin.forget(tr)
+	if r.sweeper != nil {
+		r.sweeper.forgot()
+	}
 	r.limit.release(tr)
 }
 

@@ -72,7 +72,7 @@ func markWays(m membership) (ways, error) {
 	if err != nil {
 		return ways{}, errors.Join(err, limit.close())
 	}
-	w.rung, w.name, w.orphans = r, Mark, orphansBy(r.sweeper)
+	w.rung, w.name, w.serial, w.orphans = r, Mark, true, orphansBy(r.sweeper)
 	if !m.own {
 		w.caveats = append(w.caveats, "A command that forks faster than /proc can be read may outlive its kill: "+
 			"this process does not own its orphans, and no cgroup is writable.")

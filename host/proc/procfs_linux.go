@@ -216,15 +216,12 @@ func nameOf(pid int) string {
 	return "?"
 }
 
-// variables returns the values of the named variables in a process's environment, as it was at its last exec. A process
-// that is not ours to read has none.
-func variables(pid int, names []string) []string {
+// variables returns the values of the named variables in a process's environment, as it was at its last exec. It is
+// false if the environment is empty. That of a process which is not ours to read has none of them.
+func variables(pid int, names []string) ([]string, bool) {
 	var buf [4096]byte
 	text, err := readSmall(procPath(pid, "environ"), buf[:])
-	if err != nil {
-		return nil
-	}
-	return findVariables(text, names)
+	return findVariables(text, names), err != nil || len(text) > 0
 }
 
 func findVariables(text []byte, names []string) []string {

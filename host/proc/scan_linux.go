@@ -45,8 +45,11 @@ func before(a, b member, main int) int {
 // carries reports whether one of the two signs names the tree. A process of our own session is none of ours: it
 // inherited the mark because other code of this process forked while we were marked.
 func carries(pid, session int, tr *Tree) bool {
-	if markOf(pid) != tr.place.mark && (tr.id == "" || !slices.Contains(variables(pid, tr.t.o.Markers[:1]), tr.id)) {
-		return false
+	if markOf(pid) != tr.place.mark {
+		ids, _ := variables(pid, tr.t.o.Markers[:1])
+		if tr.id == "" || !slices.Contains(ids, tr.id) {
+			return false
+		}
 	}
 	sid, err := unix.Getsid(pid)
 	return err == nil && sid != session

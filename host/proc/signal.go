@@ -28,8 +28,8 @@ func Name(sig syscall.Signal) string {
 // ParseSignal reads a signal as people write it: "TERM", "SIGTERM", "sigterm", "15", "SIGRTMIN+2".
 func ParseSignal(s string) (syscall.Signal, error) {
 	word := strings.ToUpper(strings.TrimSpace(s))
-	if n, err := strconv.Atoi(word); err == nil {
-		if n < 1 || n > maxSignal {
+	if n, err := strconv.ParseUint(word, 10, 31); err == nil {
+		if n < 1 || int(n) > maxSignal {
 			return 0, fmt.Errorf("signal number %d is not in 1…%d", n, maxSignal)
 		}
 		return syscall.Signal(n), nil
@@ -42,7 +42,7 @@ func ParseSignal(s string) (syscall.Signal, error) {
 		name += "+0"
 	}
 	if rest, ok := strings.CutPrefix(name, "SIGRTMIN+"); ok {
-		if n, err := strconv.Atoi(rest); err == nil && n >= 0 && rtMin+n <= maxSignal {
+		if n, err := strconv.ParseUint(rest, 10, 31); err == nil && rtMin+int(n) <= maxSignal {
 			return syscall.Signal(rtMin + n), nil
 		}
 	}

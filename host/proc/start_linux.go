@@ -53,26 +53,55 @@ func startError(l launch, err error) error {
 	return e
 }
 
-// starters are threads that start processes: not the first one, which adopts orphans, so that its list of children stays
-// short; and the same ones always, so that a thread can be put into a cgroup before it forks.
+// starters fork, on a thread of their own where the caller's will not do. Never on the process's first thread: that one
+// adopts orphans, and its list of children is to stay short. And on a thread that stays the same if it has to be in a
+// cgroup before it forks.
 type starters struct {
+	once sync.Once
 	jobs chan func()
 	wg   sync.WaitGroup
 }
 
-func newStarters(n int) *starters {
-	s := &starters{jobs: make(chan func())}
-	for range n {
+// fork runs fn, which forks, on a suitable thread. The error is fn's, or the cause of ctx, which bounds the wait for a
+// free thread.
+func (s *starters) fork(ctx context.Context, limit taskLimit, tr *Tree, fn func() error) error {
+	if tr.place.tasks == "" {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		if unix.Gettid() != os.Getpid() {
+			return fn()
+		}
+	}
+	s.once.Do(s.begin)
+	var err error
+	done := make(chan struct{})
+	job := func() {
+		defer close(done)
+		if err = limit.enter(tr, unix.Gettid()); err == nil {
+			err = fn()
+		}
+	}
+	select {
+	case s.jobs <- job:
+		<-done
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("start: %w", context.Cause(ctx))
+	}
+}
+
+func (s *starters) begin() {
+	s.jobs = make(chan func())
+	for range runtime.GOMAXPROCS(0) {
 		s.wg.Add(1)
 		go s.work(nil)
 	}
-	return s
 }
 
+// work is a thread. Should it be the first one, it is held until the next one has another.
 func (s *starters) work(ready chan struct{}) {
 	runtime.LockOSThread()
 	if unix.Gettid() == os.Getpid() {
-		// Held until the next one has a thread, which is then another.
 		next := make(chan struct{})
 		go s.work(next)
 		<-next
@@ -89,19 +118,11 @@ func (s *starters) work(ready chan struct{}) {
 	// Still locked: the thread ends with the goroutine, and with it its place in a cgroup.
 }
 
-// run runs fn on one of the threads. The error is the cause of ctx, which bounds the wait for a free one.
-func (s *starters) run(ctx context.Context, fn func()) error {
-	done := make(chan struct{})
-	select {
-	case s.jobs <- func() { fn(); close(done) }:
-		<-done
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("start: %w", context.Cause(ctx))
-	}
-}
-
+// stop ends the threads. Nothing is started any more.
 func (s *starters) stop() {
-	close(s.jobs)
+	s.once.Do(func() {}) // not begun: not any more
+	if s.jobs != nil {
+		close(s.jobs)
+	}
 	s.wg.Wait()
 }

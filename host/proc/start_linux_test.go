@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -165,9 +167,45 @@ func TestWhatAChildInherits(t *testing.T) {
 	s.Dir = fmt.Sprintf("/proc/self/fd/%d", dir.Fd())
 	want := "session\nno terminal\n0 1 2 \nSigBlk:0000000000000000\nSigIgn:0000000000000000\n/usr\n" +
 		"OTHER_MARK=amber-atlas\nSALLYPORT_SESSION=amber-atlas\n"
-	if diff := cmp.Diff(want, output(t, table, s)); diff != "" {
+	_, got := output(t, table, s)
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// TestIgnoredSignalsAreNotInherited: a server started by nohup, or by a shell in the background, ignores signals; its
+// commands do not.
+func TestIgnoredSignalsAreNotInherited(t *testing.T) {
+	t.Parallel()
+	var ignored string
+	perform(t, "ignore", order{}, setting{ignore: true}, &ignored)
+	if want := "SigIgn:\t0000000000000000\n"; ignored != want {
+		t.Errorf("a command has %q, want %q", ignored, want)
+	}
+}
+
+// ignoring starts a command and returns what it ignores.
+func ignoring(order) (any, error) {
+	if !signal.Ignored(syscall.SIGHUP) || !signal.Ignored(syscall.SIGINT) {
+		return nil, errors.New("HUP and INT are not ignored here")
+	}
+	table, err := Open(Options{Own: true})
+	if err != nil {
+		return nil, err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	_, err = table.Start(context.Background(), Spec{Path: "/bin/grep", Argv: []string{"grep", "SigIgn", "/proc/self/status"}, Stdout: w})
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	line, err := io.ReadAll(r)
+	return string(line), errors.Join(err, table.Close(context.Background()))
 }
 
 // TestOutlivesItsThread: there is no parent-death signal, so the end of the thread that started a process means nothing.

@@ -18,6 +18,10 @@ const (
 	lull = time.Millisecond
 	// unclaimed is how long a dead child without any sign of ours is left to whoever may have started it.
 	unclaimed = time.Second
+	// loading is how long an orphan without an environment may be one that is just loading its program.
+	loading = 20 * time.Millisecond
+	// wide is how often all threads' lists are read while nothing is killed.
+	wide = time.Second
 )
 
 // A sweeper is the goroutine of a process that owns its orphans. It alone reaps and kills them, so a number in our list
@@ -30,6 +34,7 @@ type sweeper struct {
 	first    int // /proc/self/task/<pid>/children, open
 
 	do     chan func()
+	look   chan struct{} // a tree was forgotten: what is left of it is nobody's
 	childs chan os.Signal
 	caught chan os.Signal // HUP and INT, if they were ignored: nobody reads it
 	quit   chan struct{}
@@ -37,7 +42,8 @@ type sweeper struct {
 
 	orphans map[int]*orphan
 	strikes []*strike
-	hot     []int // other threads in whose lists orphans were found
+	hot     []int     // other threads in whose lists there were orphans
+	wide    time.Time // when all lists were read last
 	round   uint64
 	strange bool // the last sweep saw somebody who may belong to anybody
 	buf     []byte
@@ -48,6 +54,7 @@ type orphan struct {
 	signs
 	told   bool      // the environment was read
 	struck bool      // it was sent SIGKILL
+	seen   time.Time // for the first time
 	dead   time.Time // when it was first seen dead; only for one without signs
 	round  uint64    // the sweep that saw it last
 }
@@ -65,7 +72,7 @@ type strike struct {
 
 func startSweeper(f *family) (*sweeper, error) {
 	s := &sweeper{
-		f: f, pid: os.Getpid(), do: make(chan func()), childs: make(chan os.Signal, 1),
+		f: f, pid: os.Getpid(), do: make(chan func()), look: make(chan struct{}, 1), childs: make(chan os.Signal, 1),
 		caught: make(chan os.Signal), quit: make(chan struct{}), gone: make(chan struct{}), orphans: map[int]*orphan{}, buf: make([]byte, 4096),
 	}
 	var err error
@@ -89,7 +96,18 @@ func startSweeper(f *family) (*sweeper, error) {
 	return s, nil
 }
 
+// stop ends the sweeper after what it would still have killed and reaped.
 func (s *sweeper) stop() {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(lull) {
+		left := 0
+		s.call(func() {
+			s.sweep(tasks(s.pid))
+			left = len(s.orphans)
+		})
+		if left == 0 {
+			break
+		}
+	}
 	close(s.quit)
 	<-s.gone
 	signal.Stop(s.childs)
@@ -110,6 +128,14 @@ func (s *sweeper) call(fn func()) bool {
 	}
 }
 
+// forgot tells that a tree was forgotten.
+func (s *sweeper) forgot() {
+	select {
+	case s.look <- struct{}{}:
+	default: // it has not looked since the last time
+	}
+}
+
 // strike kills what belongs to the tree until nothing is left, or nothing changes.
 func (s *sweeper) strike(tr *Tree, k *kill) {
 	now := time.Now()
@@ -122,7 +148,7 @@ func (s *sweeper) strike(tr *Tree, k *kill) {
 // orphansOf lists the orphans of a tree.
 func (s *sweeper) orphansOf(tr *Tree) (pids []int) {
 	s.call(func() {
-		s.sweep([]int{s.pid})
+		s.sweep(s.near())
 		for pid, o := range s.orphans {
 			if slices.Contains(o.trees, tr) {
 				pids = append(pids, pid)
@@ -136,7 +162,7 @@ func (s *sweeper) orphansOf(tr *Tree) (pids []int) {
 // strangers lists the living orphans of no tree.
 func (s *sweeper) strangers() (ps []sallyport.Process) {
 	s.call(func() {
-		s.sweep([]int{s.pid})
+		s.sweep(s.near())
 		for pid, o := range s.orphans {
 			if st, ok := readStat(pid); len(o.trees) == 0 && ok && st.alive() {
 				ps = append(ps, sallyport.Process{PID: pid, Name: st.name})
@@ -149,29 +175,31 @@ func (s *sweeper) strangers() (ps []sallyport.Process) {
 func (s *sweeper) run() {
 	defer close(s.gone)
 	var later <-chan time.Time
+	look := func() {
+		if later == nil {
+			later = time.After(settle)
+		}
+	}
 	for {
 		if len(s.strikes) > 0 {
 			if !s.fight() && !s.pause() {
 				break
 			}
-			if later == nil { // signals were taken that were not meant for the fight
-				later = time.After(settle)
-			}
+			look() // signals were taken that were not meant for the fight
 			continue
 		}
-		s.hot = nil
 		select {
 		case fn := <-s.do:
 			fn()
+		case <-s.look:
+			look()
 		case <-s.childs:
-			if later == nil {
-				later = time.After(settle)
-			}
+			look()
 		case <-later:
 			later = nil
-			s.sweep([]int{s.pid})
-			if s.waiting() {
-				later = time.After(unclaimed)
+			s.tidy()
+			if wait := s.undecided(); wait > 0 {
+				later = time.After(wait)
 			}
 		case <-s.quit:
 			return
@@ -197,14 +225,30 @@ func (s *sweeper) pause() bool {
 	return true
 }
 
-// waiting reports whether a dead child is left to somebody else for the time being.
-func (s *sweeper) waiting() bool {
+// tidy sweeps because children have ended.
+func (s *sweeper) tidy() {
+	threads := s.near()
+	if now := time.Now(); now.Sub(s.wide) > wide {
+		s.wide, s.hot, threads = now, nil, tasks(s.pid)
+	}
+	s.sweep(threads)
+}
+
+// near lists the threads whose children orphans usually are.
+func (s *sweeper) near() []int { return append([]int{s.pid}, s.hot...) }
+
+// undecided is when to look again at orphans that are left alone for the time being; 0 if there are none.
+func (s *sweeper) undecided() (wait time.Duration) {
 	for _, o := range s.orphans {
-		if !o.dead.IsZero() {
-			return true
+		switch {
+		case len(o.trees) > 0:
+		case !o.told:
+			return loading
+		case !o.dead.IsZero():
+			wait = unclaimed
 		}
 	}
-	return false
+	return wait
 }
 
 // fight makes one sweep for the trees that are being killed, and ends the strikes that are over. It reports whether
@@ -221,7 +265,7 @@ func (s *sweeper) fight() bool {
 			st.main, st.moved = true, time.Now()
 		}
 	}
-	moved := s.sweep(append([]int{s.pid}, s.hot...))
+	moved := s.sweep(s.near())
 	if slices.ContainsFunc(s.strikes, s.clean) {
 		before := reaps.Load()
 		moved = s.sweep(tasks(s.pid)) || moved
@@ -255,12 +299,10 @@ func (s *sweeper) sweep(threads []int) (moved bool) {
 			if o == nil {
 				continue
 			}
-			if o.round == 0 {
-				moved = true
-				if tid != s.pid && !slices.Contains(s.hot, tid) {
-					s.hot = append(s.hot, tid)
-				}
+			if tid != s.pid && !slices.Contains(s.hot, tid) {
+				s.hot = append(s.hot, tid)
 			}
+			moved = moved || o.round == 0
 			o.round = s.round
 			moved = s.meet(pid, o) || moved
 		}
@@ -301,28 +343,33 @@ func (s *sweeper) orphan(pid int) *orphan {
 	if sid, err := unix.Getsid(pid); err != nil || sid == s.sid {
 		return nil
 	}
-	o := &orphan{signs: s.f.inherited(pid)}
+	o := &orphan{signs: s.f.inherited(pid), seen: time.Now()}
 	if len(o.trees) == 0 {
 		s.tell(pid, o)
 	}
-	if o.starting {
+	// Asked again: it may have become known as a main process since.
+	if o.starting || s.f.isMain(pid) {
 		return nil
 	}
 	s.orphans[pid] = o
 	return o
 }
 
-// tell reads the second sign, once.
+// tell reads the second sign, once. An empty environment may be one that is just being made: then it is read again
+// until the orphan has been known for some time.
 func (s *sweeper) tell(pid int, o *orphan) {
 	if !o.told {
-		o.told = true
-		s.f.told(pid, &o.signs)
+		o.told = s.f.told(pid, &o.signs) || time.Since(o.seen) > loading
 	}
 }
 
 // meet deals with one orphan: reaps it if it is dead, kills it if its tree is being killed or it is nobody's.
 func (s *sweeper) meet(pid int, o *orphan) (moved bool) {
-	strikes := s.against(pid, o)
+	o.trees = slices.DeleteFunc(o.trees, (*Tree).isReleased)
+	if len(o.trees) == 0 {
+		s.tell(pid, o)
+	}
+	strikes, doubt := s.against(pid, o)
 	now := time.Now()
 	for _, st := range strikes {
 		st.round = s.round
@@ -337,9 +384,12 @@ func (s *sweeper) meet(pid int, o *orphan) (moved bool) {
 	if got, err := wait4(pid, nil); got == pid || err != nil {
 		delete(s.orphans, pid)
 		moved = true
-	} else if (nobody || len(strikes) > 0) && !o.struck {
+	} else if !o.struck && (len(strikes) > 0 || nobody && (o.told || len(s.strikes) > 0)) {
+		// In a fight nobody's orphans are not given time to show their second sign: they could fork in it.
 		_ = unix.Kill(pid, unix.SIGKILL) // EPERM: it stays, and will be named
 		o.struck, moved = true, true
+	} else if doubt {
+		s.strange = true
 	}
 	if moved {
 		for _, st := range strikes {
@@ -350,17 +400,20 @@ func (s *sweeper) meet(pid int, o *orphan) (moved bool) {
 	return moved
 }
 
-// against lists the strikes that concern an orphan: each tree that one of its two signs names.
-func (s *sweeper) against(pid int, o *orphan) (found []*strike) {
+// against lists the strikes that concern an orphan: each tree that one of its two signs names. There is doubt about one
+// whose second sign could not be read yet; a young strike waits for that.
+func (s *sweeper) against(pid int, o *orphan) (found []*strike, doubt bool) {
 	for _, st := range s.strikes {
 		if !slices.Contains(o.trees, st.tr) {
 			s.tell(pid, o)
 		}
 		if slices.Contains(o.trees, st.tr) {
 			found = append(found, st)
+		} else if !o.told && time.Since(st.began) < loading {
+			doubt = true
 		}
 	}
-	return found
+	return found, doubt
 }
 
 // leave reports whether a child without any sign must be left alone: it is dead, and perhaps somebody's in this process

@@ -86,10 +86,10 @@ func TestManyStartsLeaveNothing(t *testing.T) { // not parallel: it counts what 
 				wg.Wait()
 			}
 			round(80) // threads, pools and buffers come to their sizes
-			fds, goroutines := testenv.FDs(t, os.Getpid()), runtime.NumGoroutine()
+			fds, goroutines := descriptors(t), runtime.NumGoroutine()
 			round(starts)
 			testenv.Eventually(t, soon, func() bool { return runtime.NumGoroutine() <= goroutines }, "the goroutines have gone")
-			if n := testenv.FDs(t, os.Getpid()); n > fds {
+			if n := descriptors(t); n > fds {
 				t.Errorf("%d descriptors, before %d", n, fds)
 			}
 			zombies := slices.DeleteFunc(testenv.Children(t, os.Getpid()), func(p testenv.Process) bool { return p.State != 'Z' })
@@ -279,7 +279,10 @@ func TestHolders(t *testing.T) {
 		t.Error("nobody holds the pipe of a running command")
 	}
 	w.Close()
-	one := func() bool { held := tree.Holders(r); return len(held) == 1 && held[0].Name == "sleep" && held[0].PID != tree.PID() }
+	one := func() bool {
+		held := tree.Holders(r)
+		return len(held) == 1 && held[0].Name == "sleep" && held[0].PID != tree.PID()
+	}
 	testenv.Eventually(t, soon, one, "only the background process holds it")
 
 	other := begin(t, table, shell("exec sleep 999"))
