@@ -34,9 +34,16 @@ type cursor struct {
 	cut  bool // a gap lies in cur: what follows is not a part of its text
 	open bool // cur is begun
 
+	// Whole lines that nobody wants are passed over many at a time.
+	fromNo, fromOrd int64  // lines with lower numbers are not wanted
+	sieve           *sieve // if sifting: nor are lines without a match,
+	back            int    // but for so many before a line that may have one
+	sifting         bool
+
 	buf  *[windowSize]byte
 	win  []byte // read and not yet looked at; it begins at off
 	runs []run  // that cover win; the first is the current one
+	all  []run  // runs from their beginning, to be used again
 	next int64  // bytes to read next: a page is often short, a search long
 }
 
@@ -50,18 +57,20 @@ func (l *Log) cursor(v view, sel sallyport.Stream, maxText int) *cursor {
 func (c *cursor) close() {
 	if c.buf != nil {
 		windowPool.Put(c.buf)
-		c.buf, c.win, c.runs = nil, nil, nil
+		c.buf, c.win, c.runs, c.all = nil, nil, nil, nil
 	}
 }
 
 // seek goes to a place from which the line with number no, or for a stream the first that began in or after line no,
 // will come up; earlier ones may come before.
 func (c *cursor) seek(no int64) {
+	c.fromNo = no
 	c.start(c.v.before(func(m *place) bool { return m.nl[0] < no }))
 }
 
 // seekOrd does the same for a line's number within the stream.
 func (c *cursor) seekOrd(ord int64) {
+	c.fromOrd = ord
 	c.start(c.v.before(func(m *place) bool { return m.nl[c.sel] < ord }))
 }
 
@@ -129,14 +138,45 @@ func (c *cursor) fill() error {
 		return err
 	}
 	if c.sel != sallyport.AnyStream {
-		rs, err := c.log.runs(c.runs[:0], &c.v, c.off, n)
+		rs, err := c.log.runs(c.all[:0], &c.v, c.off, n)
 		if err != nil {
 			return err
 		}
-		c.runs = rs
+		c.runs, c.all = rs, rs
 	}
 	c.win = c.buf[:n]
+	if c.sieve != nil {
+		c.sieve.reset()
+	}
 	return nil
+}
+
+// skip passes over whole lines of the piece p that nobody wants, and returns the rest of it.
+func (c *cursor) skip(p []byte) []byte {
+	const step = 4 << 10
+	for c.nl < c.fromNo || c.ord < c.fromOrd {
+		n := bytes.LastIndexByte(p[:min(len(p), step)], '\n') + 1
+		lines := int64(bytes.Count(p[:n], newline))
+		if n == 0 || c.nl+lines > c.fromNo && c.ord+lines > c.fromOrd {
+			return p
+		}
+		p = c.pass(p, n, lines)
+	}
+	if !c.sifting || len(p) == 0 {
+		return p
+	}
+	n := bytes.LastIndexByte(p[:min(len(p), c.sieve.next(c.win, c.off))], '\n') + 1
+	for i := 0; i < c.back && n > 0; i++ {
+		n = bytes.LastIndexByte(p[:n-1], '\n') + 1
+	}
+	return c.pass(p, n, int64(bytes.Count(p[:n], newline)))
+}
+
+func (c *cursor) pass(p []byte, n int, lines int64) []byte {
+	c.nl += lines
+	c.ord += lines
+	c.advance(n)
+	return p[n:]
 }
 
 // piece returns what is left of the window's current run.
@@ -163,6 +203,9 @@ func (c *cursor) scan() (line, bool) {
 		return line{}, false
 	}
 	if !c.open {
+		if p = c.skip(p); len(p) == 0 {
+			return line{}, false
+		}
 		c.begin(line{no: c.nl, ord: c.ord, off: -1})
 	}
 	if c.cur.off < 0 {
@@ -228,8 +271,9 @@ func (c *cursor) cross(g *gap) (line, bool) {
 		return line{}, false
 	}
 	if began && !g.ends(c.sel) {
-		c.cur.size += g.to.bytes[c.sel] - g.from.bytes[c.sel]
-		c.cut = true
+		n := g.to.bytes[c.sel] - g.from.bytes[c.sel]
+		c.cur.size += n
+		c.cut = c.cut || n > 0 // the gap may hold bytes of the other stream alone
 		c.off, c.nl = g.to.off, g.to.nl[0]
 		return line{}, false
 	}

@@ -121,7 +121,7 @@ func TestFailingDiskAgainstModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer l.Remove()
+		defer remove(t, l)
 		tr := &trial{t: t, log: l}
 		t.Repeat(map[string]func(*rapid.T){
 			"append": func(t *rapid.T) { tr.append(genStream.Draw(t, "stream"), genText(t)) },

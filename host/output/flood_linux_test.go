@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sallyport-sh/sallyport"
 )
 
@@ -170,6 +172,36 @@ func TestAlternatingFlood(t *testing.T) {
 			}
 			if got := int64(len(out)+len(errs)) + skipped; got != 3*n || skipped != st.Dropped || skipped == 0 {
 				t.Errorf("%d bytes in all, %d skipped, %d dropped", got, skipped, st.Dropped)
+			}
+		})
+	}
+}
+
+// TestPipesGrow checks that only a pipe that is found full is enlarged, and only so many of them.
+func TestPipesGrow(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		size  int64
+		grown int32 // by others, before
+		want  bool
+	}{"flood": {16 << 20, 0, true}, "trickle": {1 << 10, 0, false}, "too many": {16 << 20, maxGrown, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLog(t)
+			l.store.grown.Store(c.grown)
+			r := flooder(t, c.size)
+			if err := l.Pump(r, sallyport.Stdout); err != nil {
+				t.Fatal(err)
+			}
+			n, err := unix.FcntlInt(r.Fd(), unix.F_GETPIPE_SZ, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if grown := n > pipeFull; grown != c.want {
+				t.Errorf("the pipe holds %d bytes", n)
+			}
+			if n := l.store.grown.Load(); n != c.grown {
+				t.Errorf("%d places for large pipes taken, want %d", n, c.grown)
 			}
 		})
 	}

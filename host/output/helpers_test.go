@@ -115,6 +115,12 @@ func create(tb testing.TB, s *Store, id string, quota int64) *Log {
 	return l
 }
 
+func remove(t interface{ Error(...any) }, l *Log) {
+	if err := l.Remove(); err != nil {
+		t.Error(err)
+	}
+}
+
 func newLog(tb testing.TB) *Log {
 	tb.Helper()
 	return create(tb, newStore(tb), "log", 0)

@@ -189,7 +189,9 @@ func (p *pager) plain(c *cursor, skip func(*line) bool) error {
 func (p *pager) search(c *cursor, skip func(*line) bool) error {
 	before := backlog{lines: make([]line, p.q.Context)}
 	after := 0
+	c.sieve, c.back = p.match.sieve(), p.q.Context
 	for stop := int64(math.MaxInt64); c.off < stop; {
+		c.sifting = c.sieve != nil && after == 0
 		ln, ok, err := p.next(c, skip)
 		if err != nil {
 			return err

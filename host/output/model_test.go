@@ -121,11 +121,17 @@ func (m *model) dropped() (n int64) {
 	return n
 }
 
+// candidate is a line that a page may show.
+type candidate struct {
+	sallyport.Line
+	want bool
+}
+
 // lines is Log.Lines for a query with its defaults filled in.
 func (m *model) lines(q sallyport.LineQuery) sallyport.LinePage {
 	page := sallyport.LinePage{Total: m.total(), Dropped: m.dropped()}
 	page.Next = page.Total
-	var ls []sallyport.Line
+	var cs []candidate
 	all := m.allLines(q.Stream)
 	first := max(int64(len(all))+q.From, 0)
 	for ord, ln := range all {
@@ -139,61 +145,54 @@ func (m *model) lines(q sallyport.LineQuery) sallyport.LinePage {
 		if !m.sealed && !ln.ended && ord == len(all)-1 {
 			page.Next = ln.no
 		}
-		ls = append(ls, out)
+		cs = append(cs, candidate{out, q.Grep == ""})
 	}
-	want := make([]bool, len(ls))
-	for i := range want {
-		want[i] = q.Grep == ""
-	}
-	hit := make([]bool, len(ls))
 	if q.Grep != "" {
 		re := regexp.MustCompile(q.Grep)
-		for i := range ls {
-			if hit[i] = re.Match(bytes.TrimSuffix(ls[i].Text, []byte("\r"))); hit[i] {
+		for i := range cs {
+			if cs[i].Match = re.Match(bytes.TrimSuffix(cs[i].Text, []byte("\r"))); cs[i].Match {
 				page.Matches++
-				for j := max(i-q.Context, 0); j <= min(i+q.Context, len(ls)-1); j++ {
-					want[j] = true
+				for j := max(i-q.Context, 0); j <= min(i+q.Context, len(cs)-1); j++ {
+					cs[j].want = true
 				}
 			}
 		}
 	}
-	m.fill(&page, q, ls, want, hit)
+	m.fill(&page, q, cs)
 	return page
 }
 
 // fill puts the wanted lines on the page, as far as they fit.
-func (m *model) fill(page *sallyport.LinePage, q sallyport.LineQuery, ls []sallyport.Line, want, hit []bool) {
+func (m *model) fill(page *sallyport.LinePage, q sallyport.LineQuery, cs []candidate) {
 	left := q.MaxByte
-	for i, ln := range ls {
-		if !want[i] {
+	for i, c := range cs {
+		if !c.want {
 			continue
 		}
-		long := len(ln.Text) > left
+		long := len(c.Text) > left
 		fresh := len(page.Lines) == 0
-		if len(page.Lines) == q.Limit || long && !fresh && (left == 0 || len(ln.Text) <= q.MaxByte) {
-			m.rest(page, q, ls[i:], want[i:], hit[i:])
+		if len(page.Lines) == q.Limit || long && !fresh && (left == 0 || len(c.Text) <= q.MaxByte) {
+			m.rest(page, q, cs[i:])
 			return
 		}
 		if long {
-			ln.Cut += int64(len(ln.Text) - left)
-			ln.Text = ln.Text[:left]
+			c.Cut += int64(len(c.Text) - left)
+			c.Text = c.Text[:left]
 		}
-		left -= len(ln.Text)
-		ln.Match = hit[i]
-		page.Lines = append(page.Lines, ln)
+		left -= len(c.Text)
+		page.Lines = append(page.Lines, c.Line)
 	}
 }
 
-// rest sets More and Next for a page that ends before ls: in a search only another match makes another page.
-func (m *model) rest(page *sallyport.LinePage, q sallyport.LineQuery, ls []sallyport.Line, want, hit []bool) {
+// rest sets More and Next for a page that ends before cs: in a search only another match makes another page.
+func (m *model) rest(page *sallyport.LinePage, q sallyport.LineQuery, cs []candidate) {
 	if q.Grep == "" {
-		page.More, page.Next = true, ls[0].No
+		page.More, page.Next = true, cs[0].No
 		return
 	}
-	for i := range ls {
-		if hit[i] {
-			j := max(i-q.Context, 0)
-			page.More, page.Next = true, ls[j].No
+	for i := range cs {
+		if cs[i].Match {
+			page.More, page.Next = true, cs[max(i-q.Context, 0)].No
 			return
 		}
 	}

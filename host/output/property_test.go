@@ -199,7 +199,7 @@ func TestLogAgainstModel(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer l.Remove()
+				defer remove(t, l)
 				tr := &trial{t: t, log: l}
 				t.Repeat(map[string]func(*rapid.T){
 					"append": func(t *rapid.T) {

@@ -72,7 +72,7 @@ func (l *Log) readRange(v *view, off int64, r sallyport.Range) ([]byte, int64, e
 		return p, off + int64(len(p)), l.pread(p, off)
 	}
 	var data []byte
-	for off < stop && len(data) < r.Max {
+	for start := off; off < stop && len(data) < r.Max; {
 		next := off
 		err := l.walk(v, off, min(stop, off+windowSize), func(p []byte, s sallyport.Stream) {
 			switch {
@@ -84,7 +84,10 @@ func (l *Log) readRange(v *view, off int64, r sallyport.Range) ([]byte, int64, e
 			}
 			next += int64(len(p))
 		})
-		if err != nil {
+		switch {
+		case errors.Is(err, errMoved) && off > start:
+			return data, off, nil // begun again from start, it might never come to an end under a flood
+		case err != nil:
 			return nil, 0, err
 		}
 		off = next

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -28,9 +29,9 @@ type Store struct {
 	grown atomic.Int32 // enlarged pipes; see maxGrown
 
 	mu     sync.Mutex
-	idle   sync.Cond // a dead slot has lost its last user
-	logs   map[string]*Log
-	lru    slot // ring of open slots; lru.next is the one used last
+	idle   sync.Cond       // a dead slot has lost its last user
+	logs   map[string]*Log // by [key]
+	lru    slot            // ring of open slots; lru.next is the one used last
 	open   int
 	closed bool
 }
@@ -90,12 +91,15 @@ func (s *Store) create(id string, quota int64) (*Log, error) {
 	if s.closed {
 		return nil, errClosed()
 	}
-	if s.logs[id] != nil {
+	if s.logs[key(id)] != nil {
 		return nil, &sallyport.Error{Code: sallyport.Conflict, Op: "output.Create", Msg: fmt.Sprintf("output log %q exists", id)}
 	}
-	s.logs[id] = l
+	s.logs[key(id)] = l
 	return l, nil
 }
+
+// key makes ids equal that name the same file on a system that does not tell cases apart.
+func key(id string) string { return strings.ToLower(id) }
 
 func validID(id string) bool {
 	if id == "" || len(id) > maxID || id[0] == '.' {
@@ -263,8 +267,8 @@ func (s *Store) forget(l *Log, slots ...*slot) error {
 		}
 	}
 	s.mu.Lock()
-	if s.logs[l.id] == l {
-		delete(s.logs, l.id)
+	if s.logs[key(l.id)] == l {
+		delete(s.logs, key(l.id))
 	}
 	s.mu.Unlock()
 	return errors.Join(errs...)

@@ -183,6 +183,8 @@ func (w *watch) step(l *Log, v view) (string, bool, error) {
 			return "", false, err
 		}
 		w.c = c
+		c.sieve = w.sieve()
+		c.sifting = c.sieve != nil
 	}
 	w.c.v = v
 	defer w.c.close()
