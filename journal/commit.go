@@ -76,10 +76,10 @@ func (j *Journal) commit() {
 			return
 		}
 		for more := true; more; {
-			if !j.isBroken() {
+			if j.fault() == nil {
 				j.breakIf(j.syncBatch())
 			}
-			if j.isBroken() {
+			if j.fault() != nil {
 				j.breakIf(j.mend())
 			}
 			more = j.endTurn()
@@ -89,12 +89,6 @@ func (j *Journal) commit() {
 			}
 		}
 	}
-}
-
-func (j *Journal) isBroken() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.broken != nil
 }
 
 // breakIf stops everything if there is an error, and says so in the log: no caller may be waiting who could be told.

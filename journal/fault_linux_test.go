@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -212,6 +213,127 @@ func TestFailedSyncUnseen(t *testing.T) {
 	}
 	if r := verify(t, j.o.Dir); !r.OK || r.Chains[0].State != StateClosed {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestFailedWriteAhead: the sync of what was written ahead counts like any other: it could be of a new row, too.
+func TestFailedWriteAhead(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t)
+	j := newJournal(t, Options{OpenFile: d.open})
+	settle(t, j, add(t, j, 1))
+	failed, rewritten := false, false
+	d.fail(nil, func(name string) error {
+		rewritten = rewritten || name == segmentName(1)+replacement
+		if failed || name != segmentName(1) || j.current.ready.Load() == firstStep {
+			return nil
+		}
+		failed = true
+		return syscall.EIO
+	})
+	for range 60 { // 16 KiB of rows, and more
+		settle(t, j, add(t, j, 1))
+	}
+	d.fail(nil, nil)
+	if !failed || !rewritten {
+		t.Errorf("failed: %v, rewritten: %v", failed, rewritten)
+	}
+}
+
+// TestFailedRotation: the next segment cannot be begun, at any of its writes. The old one stays in use.
+func TestFailedRotation(t *testing.T) {
+	t.Parallel()
+	for failing := range 2 { // zeros, link row
+		d := newDisk(t)
+		j := newJournal(t, Options{OpenFile: d.open, Segment: minSegment})
+		writes, refused := 0, 0
+		d.fail(func(name string, _ int64, _ int) error {
+			if name != segmentName(2) {
+				return nil
+			}
+			if writes++; writes-1 == failing {
+				return syscall.EIO
+			}
+			return nil
+		}, nil)
+		p := sallyport.Position(1)
+		for range 30 {
+			q, err := j.Append(event(sallyport.EventRun, "make test"))
+			if err != nil {
+				if refused++; !errors.Is(err, syscall.EIO) {
+					t.Error(err)
+				}
+				q, err = j.Append(event(sallyport.EventRun, "x"))
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if q <= p {
+				t.Errorf("position %d after %d", q, p)
+			}
+			p = q
+			settle(t, j, p)
+		}
+		if refused != 1 {
+			t.Errorf("%d refused", refused)
+		}
+		wantGood(t, j.o.Dir, ChainReport{Rows: int(p), State: StateOpen})
+	}
+}
+
+// TestChangedUnderUs: a segment that does not verify any more is not written anew as if nothing had happened.
+func TestChangedUnderUs(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t)
+	j := newJournal(t, Options{OpenFile: d.open})
+	settle(t, j, add(t, j, 3))
+	path := filepath.Join(j.dir, segmentName(1))
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	poke(t, path, 500, content[500]^1)
+	failed := false
+	d.fail(nil, func(name string) error {
+		if failed || name != segmentName(1) {
+			return nil
+		}
+		failed = true
+		return syscall.EIO
+	})
+	p := add(t, j, 1)
+	if err := j.Sync(t.Context(), p); !errors.Is(err, sallyport.AuditUnavailable) || !strings.Contains(err.Error(), "does not verify") {
+		t.Errorf("sync: %v", err)
+	}
+	if b := bad(verify(t, j.o.Dir)); b == nil {
+		t.Error("the change is not found")
+	}
+	poke(t, path, 500, content[500])
+	settle(t, j, p)
+	settle(t, j, add(t, j, 1))
+	wantGood(t, j.o.Dir, ChainReport{Rows: 6, State: StateOpen})
+}
+
+// TestFailedCloseRow: half a close row, that cannot be taken away either, is mended before the chain is left.
+func TestFailedCloseRow(t *testing.T) {
+	t.Parallel()
+	for i := range 8 {
+		times := 1 + i%2 // the row; its taking away too
+		d := newDisk(t)
+		d.rand = rand.New(rand.NewPCG(uint64(i), 0)) // nothing is written, or half
+		j := newJournal(t, Options{OpenFile: d.open})
+		p := add(t, j, 3)
+		settle(t, j, p)
+		d.fail(func(name string, _ int64, _ int) error {
+			if times--; name == segmentName(1) && times >= 0 {
+				return syscall.EIO
+			}
+			return nil
+		}, nil)
+		if err := j.Close(); !errors.Is(err, syscall.EIO) {
+			t.Errorf("close: %v", err)
+		}
+		wantGood(t, j.o.Dir, ChainReport{Rows: int(p), State: StateEnded})
 	}
 }
 

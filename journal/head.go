@@ -20,7 +20,8 @@ func (m mark) text() []byte {
 	return fmt.Appendf(nil, "sallyport-journal %d %020d %s\n", format, m.seq, m.hash)
 }
 
-// parseMark reads HEAD's content. Only exactly what text writes is accepted.
+// parseMark reads HEAD's content. Only exactly what text writes is accepted; there is no row 0 whose hash would tell that
+// the number was changed to it.
 func parseMark(b []byte) (mark, bool) {
 	var f int
 	m := mark{hash: genesis}
@@ -30,7 +31,7 @@ func parseMark(b []byte) (mark, bool) {
 	if _, err := fmt.Sscanf(string(b), "sallyport-journal %d %d %s\n", &f, &m.seq, &m.hash); err != nil {
 		return mark{}, false
 	}
-	return m, string(m.text()) == string(b)
+	return m, string(m.text()) == string(b) && (m.seq == 0) == (m.hash == genesis)
 }
 
 // readMark reads a chain's HEAD. An empty or absent one is no error.
@@ -40,4 +41,12 @@ func readMark(dir string) ([]byte, error) {
 		return nil, nil
 	}
 	return b, err
+}
+
+// alive reports whether the writer of the chain in dir lives. While HEAD is empty its writer has not locked it yet, and
+// asking would be in its way.
+func alive(dir string) bool {
+	path := filepath.Join(dir, headName)
+	info, err := os.Stat(path)
+	return err == nil && info.Size() > 0 && held(path)
 }

@@ -78,7 +78,7 @@ type Journal struct {
 	unsynced int           // bytes in the tails of dirty
 	dirty    []*segment    // the current one, and before it sealed ones that are not synced yet
 	entries  []string      // directories whose entries must be synced before anything is acknowledged
-	broken   error         // since a sync failed and until mend has worked
+	broken   error         // since a sync failed, or half a row was left, and until mend has worked
 	turned   chan struct{} // closed and replaced at the end of each turn of the committer
 }
 
@@ -200,11 +200,11 @@ func (j *Journal) add(kind sallyport.EventKind, body []byte) (uint64, error) {
 
 // ready returns why nothing may be appended now.
 func (j *Journal) ready() error {
+	if err := j.fault(); err != nil {
+		return err
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.broken != nil {
-		return errors.Join(errBroken, j.broken)
-	}
 	if j.unsynced > maxUnsynced {
 		return errSlow
 	}
@@ -258,6 +258,16 @@ func (j *Journal) publish(s *segment, row []byte, entries ...string) {
 	j.appended = j.last
 	j.unsynced += len(row)
 	s.tail = append(s.tail, row...)
+}
+
+// fault is errBroken with its cause while the journal is broken.
+func (j *Journal) fault() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.broken == nil {
+		return nil
+	}
+	return errors.Join(errBroken, j.broken)
 }
 
 // setBroken ends acknowledging and appending, and reports whether it had not ended before.

@@ -108,10 +108,12 @@ func (j *Journal) rotate() error {
 		return err
 	}
 	var row []byte
-	if err = j.current.trim(j.current.end); err == nil {
+	old := j.current
+	if err = old.trim(old.end); err == nil {
 		row, err = j.put(s, j.structural(kindLink, s))
 	}
 	if err != nil {
+		old.untrim()
 		return errors.Join(err, s.f.Close(), os.Remove(s.path))
 	}
 	j.publish(s, row, j.dir)
@@ -131,24 +133,25 @@ func (j *Journal) Close() error {
 }
 
 func (j *Journal) close() error {
-	if j.isBroken() {
+	if j.fault() != nil {
 		_ = j.turn(context.Background()) // finish sees whether it helped
 	}
 	j.write.Lock()
 	j.closed = true
-	begun := j.current != nil
-	var err error
-	if begun {
-		err = j.finish()
+	if j.current == nil {
+		j.write.Unlock()
+		return nil
+	}
+	err := j.finish()
+	if errors.Is(err, errSpoiled) {
+		j.setBroken(err) // for the committer to mend
 	}
 	last := sallyport.Position(j.last.seq)
 	j.write.Unlock() // the committer needs it if it has to mend
-	if !begun {
-		return nil
+	if errors.Is(err, errSpoiled) {
+		_ = j.turn(context.Background()) // err is returned anyway
 	}
-	if err == nil {
-		err = j.Sync(context.Background(), last)
-	}
+	err = errors.Join(err, j.Sync(context.Background(), last))
 	close(j.stop)
 	<-j.done
 	if err == nil {
@@ -160,8 +163,8 @@ func (j *Journal) close() error {
 // finish writes the close row as the last bytes of the segment: trimming first needs no room, and leaves no moment in
 // which a closed chain has something after its end.
 func (j *Journal) finish() error {
-	if j.isBroken() {
-		return errBroken
+	if err := j.fault(); err != nil {
+		return err
 	}
 	s := j.current
 	body := j.structural(sallyport.EventClose, s)

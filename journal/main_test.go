@@ -122,3 +122,18 @@ func edit(t testing.TB, path string, change func([]byte) []byte) {
 		t.Fatal(err)
 	}
 }
+
+// poke changes one byte of a file.
+func poke(t testing.TB, path string, off int, b byte) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt([]byte{b}, int64(off)); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

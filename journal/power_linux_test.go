@@ -49,16 +49,6 @@ func TestPowerCut(t *testing.T) {
 	t.Logf("%d chains had a torn end", torn)
 }
 
-// bad is the first bad row of a report.
-func bad(r Report) *BadRow {
-	for _, c := range r.Chains {
-		if c.Bad != nil {
-			return c.Bad
-		}
-	}
-	return nil
-}
-
 // randomFaults makes writes and syncs fail sometimes: not, rarely, or often.
 func randomFaults(d *disk, often int) (writing func(string, int64, int) error, syncing func(string) error) {
 	if often == 0 {

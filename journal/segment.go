@@ -28,8 +28,8 @@ type segment struct {
 
 	// size is held while the file grows or is trimmed. It is taken after Journal.write, if both are.
 	size    sync.Mutex
-	trimmed bool
-	step    int64
+	trimmed bool         // nothing is written ahead any more
+	step    int64        // how much is, next time
 	ready   atomic.Int64 // bytes of the file that are rows or zeros; changed under size
 
 	// Guarded by Journal.write; mend, which holds that, may replace f.
@@ -105,7 +105,7 @@ func (s *segment) grow(to int64) error {
 	return nil
 }
 
-// trim ends the file after size bytes, for good.
+// trim ends the file after size bytes, and its growing.
 func (s *segment) trim(size int64) error {
 	s.size.Lock()
 	defer s.size.Unlock()
@@ -115,6 +115,13 @@ func (s *segment) trim(size int64) error {
 	s.trimmed = true
 	s.ready.Store(size)
 	return nil
+}
+
+// untrim lets the file grow again.
+func (s *segment) untrim() {
+	s.size.Lock()
+	defer s.size.Unlock()
+	s.trimmed = false
 }
 
 // errSpoiled means that a file holds part of a row that was not written whole, and that could not be taken away.

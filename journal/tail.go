@@ -65,7 +65,7 @@ func merge(to []placed, id string, rows []Row) []placed {
 
 // lastRows returns the last n rows of a chain, reading its segments from the last one backwards.
 func lastRows(ctx context.Context, dir string, n int) ([]Row, error) {
-	live := held(filepath.Join(dir, headName))
+	live := alive(dir)
 	numbers, _, err := segments(dir)
 	var rows []Row
 	for i := len(numbers) - 1; i >= 0 && len(rows) < n; i-- {

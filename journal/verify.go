@@ -121,12 +121,12 @@ func verifyChain(ctx context.Context, dir, id string) (ChainReport, error) {
 	for try := 0; ; try++ {
 		c := &check{dir: filepath.Join(dir, id), before: genesis}
 		c.ID = id
-		c.live = held(filepath.Join(c.dir, headName))
+		c.live = alive(c.dir)
 		c.run(ctx)
 		if ctx.Err() != nil {
 			return ChainReport{}, context.Cause(ctx)
 		}
-		if c.Bad == nil || try > 0 || !held(filepath.Join(c.dir, headName)) {
+		if c.Bad == nil || try > 0 || !alive(c.dir) {
 			return c.ChainReport, nil
 		}
 	}

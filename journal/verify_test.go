@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sallyport-sh/sallyport"
+	"github.com/sallyport-sh/sallyport/internal/testenv"
 )
 
 // A recorded chain is one to be tampered with: some segments of rows, all of them on disk.
@@ -51,9 +52,6 @@ func record(t testing.TB, closed bool, events int) *recorded {
 		}
 		c.files[e.Name()] = b
 		c.ends[e.Name()] = bytes.LastIndexByte(b, '\n') + 1
-	}
-	if len(c.files) < 3 {
-		t.Fatalf("files %v, want segments and HEAD", entries)
 	}
 	if r := verify(t, c.dir); !r.OK || r.Rows != c.rows {
 		t.Fatalf("untouched: %+v, want %d rows", r, c.rows)
@@ -107,39 +105,30 @@ func (c *recorded) rowAt(name string, off int) (segment int, row uint64) {
 	return 0, 0
 }
 
-// TestEveryFlippedByte: any one byte of any file, in rows, room and HEAD; and the row that is named is the one.
+// TestEveryFlippedByte: any one byte of any file, in rows, room and HEAD; and the row that is named is the one. Every
+// byte of a small chain, some of a larger one and of the room.
 func TestEveryFlippedByte(t *testing.T) {
 	t.Parallel()
-	for name, closed := range map[string]bool{"closed": true, "ended": false} {
+	for name, tt := range map[string]struct {
+		closed            bool
+		events            int
+		rowStep, roomStep int
+	}{
+		"closed":       {true, 2, 1, 1},
+		"ended":        {false, 2, 1, 17},
+		"two segments": {false, 13, 7, 17},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := record(t, closed, 13)
+			c := record(t, tt.closed, tt.events)
 			r := rand.New(rand.NewPCG(3, 4))
 			for _, name := range c.names() {
-				b := slices.Clone(c.files[name])
-				f, err := os.OpenFile(filepath.Join(c.chain, name), os.O_WRONLY, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for i := range b {
-					flip := byte(1) << r.IntN(8)
-					if i%3 == 0 {
-						flip = byte(1 + r.IntN(255))
+				for i := 0; i < len(c.files[name]); {
+					c.flip(t, name, i, byte(1+r.IntN(255)))
+					c.flip(t, name, i, byte(1)<<r.IntN(8))
+					if i += testenv.Scale(tt.rowStep, 1); i > c.ends[name] {
+						i += testenv.Scale(tt.roomStep, 1) - 1
 					}
-					what := fmt.Sprintf("%s byte %d %#x → %#x", name, i, b[i], b[i]^flip)
-					if _, err := f.WriteAt([]byte{b[i] ^ flip}, int64(i)); err != nil {
-						t.Fatal(err)
-					}
-					bad := c.wantBad(t, what)
-					if segment, row := c.rowAt(name, i); segment > 0 && (bad.Segment != segment || bad.Row != row || bad.Offset > int64(i)) {
-						t.Fatalf("%s: reported as %v, want row %d", what, bad, row)
-					}
-					if _, err := f.WriteAt(b[i:i+1], int64(i)); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if err := f.Close(); err != nil {
-					t.Fatal(err)
 				}
 			}
 			if r := verify(t, c.dir); !r.OK {
@@ -147,6 +136,19 @@ func TestEveryFlippedByte(t *testing.T) {
 			}
 		})
 	}
+}
+
+// flip changes one byte, expects that row to be named, and puts the byte back.
+func (c *recorded) flip(t *testing.T, name string, i int, with byte) {
+	t.Helper()
+	b := c.files[name][i]
+	what := fmt.Sprintf("%s byte %d %#x → %#x", name, i, b, b^with)
+	poke(t, filepath.Join(c.chain, name), i, b^with)
+	bad := c.wantBad(t, what)
+	if segment, row := c.rowAt(name, i); segment > 0 && (bad.Segment != segment || bad.Row != row || bad.Offset > int64(i)) {
+		t.Fatalf("%s: reported as %v, want row %d", what, bad, row)
+	}
+	poke(t, filepath.Join(c.chain, name), i, b)
 }
 
 // TestCuts: each file cut at many places and round the end of each row. Zeros are no part of the record.
@@ -159,7 +161,7 @@ func TestCuts(t *testing.T) {
 			for _, name := range c.names() {
 				for size := range c.ends[name] {
 					nearEnd := bytes.IndexByte(c.files[name][max(0, size-2):size+1], '\n') >= 0
-					if size%11 != 0 && !nearEnd {
+					if size%29 != 0 && !nearEnd {
 						continue
 					}
 					c.write(t, name, c.files[name][:size])
@@ -185,7 +187,9 @@ func TestTampering(t *testing.T) {
 			last := segs[len(segs)-1]
 			for i, a := range names {
 				c.write(t, a, nil)
-				c.wantBad(t, a+" deleted", a)
+				if bad := c.wantBad(t, a+" deleted", a); i < len(segs)-1 && (bad.Segment != i+1 || bad.Reason != reasonMissing) {
+					t.Errorf("%s deleted: %v", a, bad)
+				}
 				c.write(t, a, []byte{})
 				c.wantBad(t, a+" emptied", a)
 				c.write(t, a, other.files[a])
@@ -261,14 +265,14 @@ func TestAfterHead(t *testing.T) {
 
 	c.write(t, last, rows[:end])
 	wantGood(t, c.dir, ChainReport{Rows: c.rows - 1, State: StateEnded}) // as documented: nothing says that there was more
-	for cut := end + 1; cut < len(rows); cut++ {
+	for cut := end + 1; cut < len(rows); cut += 3 {
 		c.write(t, last, slices.Concat(rows[:cut], make([]byte, 100)))
 		r := verify(t, c.dir).Chains[0]
 		if r.Bad == nil || !strings.HasPrefix(r.Bad.Reason, reasonTorn) || r.Torn != int64(cut-end) || r.State != StateEnded || r.Rows != c.rows-1 {
 			t.Fatalf("cut at %d: %+v %v", cut, r, r.Bad)
 		}
 	}
-	for i := end; i < len(rows); i++ {
+	for i := end; i < len(rows); i += 3 {
 		changed := slices.Clone(c.files[last])
 		changed[i] ^= 1
 		c.write(t, last, changed)
@@ -297,6 +301,73 @@ func TestUnborn(t *testing.T) {
 		}
 		wantGood(t, dir, ChainReport{State: StateEnded})
 	}
+	if err := os.Rename(chain, filepath.Join(dir, "old")); err != nil {
+		t.Fatal(err)
+	}
+	if b := bad(verify(t, dir)); b == nil || b.Reason != reasonName {
+		t.Errorf("a directory that is no chain: %v", b)
+	}
+}
+
+// TestForged: rows whose hashes are right but that no writer would write.
+func TestForged(t *testing.T) {
+	t.Parallel()
+	id := newID(event(sallyport.EventRun, "").At)
+	dir := filepath.Join(t.TempDir(), "journal")
+	chain := filepath.Join(dir, id)
+	if err := os.MkdirAll(chain, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	head := func(segment int) string {
+		return fmt.Sprintf(`"data":{"format":1,"chain":%q,"segment":%d,"previous":%q}}`, id, segment, genesis)
+	}
+	open := `{"kind":"open","at":"2026-11-30T19:49:07Z",` + head(1)
+	for name, tt := range map[string]struct {
+		seqs []uint64
+		rows []string
+		want error
+	}{
+		"good":            {[]uint64{1, 2}, []string{open, `{"kind":"run"}`}, nil},
+		"no open row":     {[]uint64{1}, []string{`{"kind":"run"}`}, errKind},
+		"link first":      {[]uint64{1}, []string{`{"kind":"link",` + head(1)}, errKind},
+		"another segment": {[]uint64{1}, []string{`{"kind":"open",` + head(2)}, errHeader},
+		"another chain":   {[]uint64{1}, []string{strings.Replace(open, id, "x"+id[1:], 1)}, errHeader},
+		"another format":  {[]uint64{1}, []string{strings.Replace(open, `"format":1`, `"format":2`, 1)}, errHeader},
+		"gap":             {[]uint64{1, 3}, []string{open, `{"kind":"run"}`}, errSeq},
+		"same number":     {[]uint64{1, 1}, []string{open, `{"kind":"run"}`}, errSeq},
+		"from 0":          {[]uint64{0}, []string{open}, errSeq},
+		"second open":     {[]uint64{1, 2}, []string{open, open}, errKind},
+		"link inside":     {[]uint64{1, 2}, []string{open, `{"kind":"link"}`}, errKind},
+		"after close":     {[]uint64{1, 2, 3}, []string{open, `{"kind":"close"}`, `{"kind":"run"}`}, errAfter},
+		"no JSON":         {[]uint64{1, 2}, []string{open, `{"kind":`}, errJSON},
+		"another type":    {[]uint64{1, 2}, []string{open, `{"kind":7}`}, errJSON},
+	} {
+		var rows, row []byte
+		last := genesis
+		for i, body := range tt.rows {
+			row, last = line(last, tt.seqs[i], []byte(body))
+			rows = append(rows, row...)
+		}
+		for file, b := range map[string][]byte{segmentName(1): rows, headName: mark{uint64(len(tt.seqs)), last}.text()} {
+			if err := os.WriteFile(filepath.Join(chain, file), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b := bad(verify(t, dir))
+		if (b == nil) != (tt.want == nil) || b != nil && (b.Reason != tt.want.Error() || b.Row != uint64(len(tt.seqs))) {
+			t.Errorf("%s: %v, want %v", name, b, tt.want)
+		}
+	}
+}
+
+// bad is the first bad row of a report.
+func bad(r Report) *BadRow {
+	for _, c := range r.Chains {
+		if c.Bad != nil {
+			return c.Bad
+		}
+	}
+	return nil
 }
 
 // mutate changes one file of a chain in a random way and says how.
