@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sallyport-sh/sallyport/app/config"
+	"github.com/sallyport-sh/sallyport/surface/text"
 )
 
 func newConfigCommand(env *Env, g *global) *cobra.Command {
@@ -35,6 +36,7 @@ func newConfigPathCommand(env *Env, g *global) *cobra.Command {
 			return err
 		}
 		if *out == formatTable {
+			warn(env, paths.Warnings)
 			fmt.Fprintln(env.Stdout, paths.Config)
 			return nil
 		}
@@ -64,10 +66,16 @@ func effective(env *Env, g *global) (*config.Snapshot, error) {
 		return nil, err
 	}
 	s = config.Env(s, env.LookupEnv)
-	for _, w := range slices.Concat(paths.Warnings, s.Warnings) {
-		fmt.Fprintln(env.Stderr, "warning:", w)
-	}
+	warn(env, paths.Warnings)
+	warn(env, s.Warnings)
 	return s, nil
+}
+
+// warn says each warning on a line of standard error.
+func warn(env *Env, warnings []string) {
+	for _, w := range warnings {
+		fmt.Fprintln(env.Stderr, "warning:", text.Safe(w))
+	}
 }
 
 func newConfigShowCommand(env *Env, g *global) *cobra.Command {
@@ -128,9 +136,7 @@ func newConfigCheckCommand(env *Env, g *global) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, w := range s.Warnings {
-				fmt.Fprintln(env.Stderr, "warning:", w)
-			}
+			warn(env, s.Warnings)
 			fmt.Fprintf(env.Stdout, "%s: ok\n", s.Path)
 			return nil
 		}
@@ -297,7 +303,7 @@ func printKey(w io.Writer, k config.Key) {
 func wrap(s string, width int) []string {
 	var lines []string
 	line := ""
-	for _, word := range strings.Fields(s) {
+	for word := range strings.FieldsSeq(s) {
 		if line != "" && len(line)+1+len(word) > width {
 			lines = append(lines, line)
 			line = ""

@@ -62,13 +62,7 @@ func newDoctorCommand(env *Env, g *global) *cobra.Command {
 // printChecks writes one line a check. The mark before the name says what colour would.
 func printChecks(w io.Writer, checks []Check) {
 	for _, c := range checks {
-		name := c.Name
-		switch c.Health {
-		case Warn:
-			name = "! " + name
-		case Fail:
-			name = "x " + name
-		}
+		name := map[Health]string{OK: "", Warn: "! ", Fail: "x "}[c.Health] + c.Name
 		fmt.Fprintf(w, "%-12s%s\n", name, text.Safe(strings.ReplaceAll(c.Text, "\n", "\n            ")))
 		if c.Fix != "" {
 			fmt.Fprintf(w, "  %-10s%s\n", "fix", text.Safe(c.Fix))

@@ -15,7 +15,7 @@ var seeds = []string{
 	"exec = { shell = '', path_prepend = [ '/a', # x\n ], }\n", "[agents.\"a.b\"]\nexec.grace_ms = 0x10\n",
 	"a = \"\"\"x\\\"\"\"\"\"\nb = '''y''''\nc = [[1, {d = '}'}], [\"]\"]]\n", "[[x]]\n[[x.y]]\nz = 1979-05-27 07:32:00 # t\n",
 	"\ufeff[exec]\r\nshell = ''\r\n", "[tools]\nfamilies = [\"exec\"]\n[tools.exec]\nsecurity = \"deny\"\n", "a = 1\n[\n", "k = \"\\",
-	"[ a . 'b' ]\n\"\\u0061\" = {}\n", "[exec]\nbackground_ms = 9\nx = nan\n",
+	"[ a . 'b' ]\n\"\\u0061\" = {}\n", "[exec]\nbackground_ms = 9\nx = nan\n", "\xff\xfe",
 }
 
 // FuzzParse: any text gives a snapshot or a list of problems; and the scanner sees the keys that the parser sees.
@@ -33,10 +33,13 @@ func FuzzParse(f *testing.F) {
 		} else if list, ok := errors.AsType[*Error](err); !ok || len(list.Problems) == 0 || !errors.Is(err, sallyport.Invalid) {
 			t.Fatalf("a strange error: %#v", err)
 		}
-		var doc map[string]any
-		meta, err := toml.Decode(string(data), &doc)
+		doc, err := decodeTOML("f", data)
 		if err != nil {
 			return
+		}
+		meta, err := toml.Decode(string(data), new(map[string]any))
+		if err != nil {
+			t.Fatal(err)
 		}
 		for _, key := range meta.Keys() {
 			if l.line(key) == 0 {

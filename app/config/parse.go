@@ -39,6 +39,10 @@ func decodeTOML(name string, data []byte) (map[string]any, error) {
 	if len(data) > maxFile {
 		return nil, &Error{File: name, Problems: []Problem{{Msg: fmt.Sprintf("is larger than %s", Size(maxFile))}}}
 	}
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		// The parser would take the mark away and read on.
+		return nil, &Error{File: name, Problems: []Problem{{Line: 1, Msg: "is UTF-16: save it as UTF-8"}}}
+	}
 	_, err := toml.Decode(string(data), &doc)
 	if pe, ok := errors.AsType[toml.ParseError](err); ok {
 		msg := pe.Message

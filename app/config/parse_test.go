@@ -91,6 +91,7 @@ func TestProblems(t *testing.T) {
 		{"syntax", "[exec]\nshell = /bin/bash", `line 2: not TOML: expected value but found '/' instead`},
 		{"syntax at the end of a line", "\n[exec\nx = 1", `line 2: not TOML: expected '.' or ']' to end table name, but got '\n' instead`},
 		{"key twice", "workspace = '/a'\nworkspace = '/b'", `line 2: not TOML: Key 'workspace' has already been defined.`},
+		{"UTF-16", "\xff\xfe[\x00", `line 1: is UTF-16: save it as UTF-8`},
 		{"not UTF-8", "workspace = '\xff'", `line 1: not TOML: invalid UTF-8 byte: 0xff`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -180,7 +181,7 @@ pass = []
 	if got := s.For("locked"); got.Tools.Exec.Security != sallyport.SecurityDeny || got.Workspace != "/srv" || got.Exec.Timeout != time.Minute {
 		t.Errorf("locked: %+v", got)
 	}
-	if len(a.Env.Pass) != 1 || len(s.For("c").Env.Pass) != 0 {
+	if len(a.Env.Pass) != 1 || len(a.Exec.EnvPass) != 1 || len(s.For("c").Env.Pass) != 0 {
 		t.Errorf("environment: %q, agent c %q", a.Env.Pass, s.For("c").Env.Pass)
 	}
 	for _, id := range []string{"", "stranger"} {

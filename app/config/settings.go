@@ -80,10 +80,6 @@ type Exec struct {
 	// Directories put in front of the PATH of commands: absolute, or below the home directory as `~/bin`.
 	PathPrepend []string `key:"path_prepend" check:"directories"`
 
-	// Inherited variables that commands keep although their names look like those of secrets (`GITHUB_TOKEN`), or would
-	// otherwise be taken away.
-	EnvPass []string `key:"env_pass" check:"variable"`
-
 	// What becomes of processes that a command leaves behind when it ends by itself (`server &`): `keep` lets them
 	// live until their session or its owner ends, `kill` ends them with the command.
 	Leftovers string `key:"leftovers" default:"keep" oneof:"keep kill"`
@@ -123,6 +119,9 @@ type Exec struct {
 	// MaxOutputLimit is the most that max_output, or a call, can ask for. It is no key: 200,000, or what
 	// SALLYPORT_MAX_OUTPUT_CHARS lowers it to.
 	MaxOutputLimit int
+
+	// EnvPass is env.pass, for whoever starts commands and has this table only.
+	EnvPass []string
 }
 
 // ApplyPatch is the table exec.apply_patch.

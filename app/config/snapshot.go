@@ -77,6 +77,17 @@ func (s *Snapshot) finish() *Snapshot {
 	if !s.Tools.Exec.Enabled {
 		s.Tools.Families = slices.DeleteFunc(slices.Clone(s.Tools.Families), func(f string) bool { return f == "exec" })
 	}
+	s.Exec.EnvPass = s.Env.Pass
+	for id, agent := range s.Agents {
+		agent.Exec.EnvPass = agent.Env.Pass
+		s.Agents[id] = agent
+	}
+	s.Revision = s.revision()
+	return s
+}
+
+// revision is a hash of all values in force.
+func (s *Snapshot) revision() string {
 	sum := sha256.New()
 	for _, v := range s.Values() {
 		fmt.Fprintf(sum, "%s=%s\n", v.Name, literal(v.Value))
@@ -89,8 +100,7 @@ func (s *Snapshot) finish() *Snapshot {
 			fmt.Fprintf(sum, "%s=%s\n", f.name, literal(f.load(reflect.ValueOf(agent))))
 		}
 	}
-	s.Revision = hex.EncodeToString(sum.Sum(nil)[:8])
-	return s
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
 // A Value is a key with what holds for it.

@@ -20,6 +20,7 @@ var synonyms = []struct{ theirs, ours string }{
 	{"running_notice_ms", "approval_running_notice_ms"},
 	{"path", "path_prepend"},
 	{"kill_grace_ms", "grace_ms"},
+	{"env_pass", "pass"},
 }
 
 // suggestion is the known key that somebody who wrote name (in full) probably meant; "" if none is near.
