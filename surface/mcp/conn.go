@@ -52,7 +52,7 @@ func newConn(s *Server, out io.Writer) *conn {
 }
 
 // refuse answers a message that was not taken.
-func (c *conn) refuse(r *refusal) { c.out.put(r.line(), false) }
+func (c *conn) refuse(r *refusal) { c.out.put(r.line()) }
 
 // take takes one message, alone or of a batch.
 func (c *conn) take(data json.RawMessage, b *batch) {
@@ -90,7 +90,7 @@ func (c *conn) request(e envelope, b *batch) *refusal {
 		if b != nil {
 			b.add(line)
 		} else {
-			c.out.put(line, false)
+			c.out.put(line)
 		}
 		return nil
 	}
@@ -222,32 +222,31 @@ func (s *side) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // Write implements [sdk.Connection].
 func (s *side) Write(_ context.Context, m jsonrpc.Message) error {
-	c := s.conn
-	r, ok := m.(*jsonrpc.Response)
-	if !ok {
-		return s.send(m.(*jsonrpc.Request)) // there are two kinds of messages
-	}
-	p := c.pending.take(r.ID)
-	if p == nil {
-		return nil
-	}
-	defer c.pending.finish()
 	there := true
-	switch {
-	case p.batch != nil && p.cancelled:
-		there = p.batch.close()
-	case p.cancelled: // a cancelled request needs no answer
-	case p.batch != nil:
-		p.batch.add(answer(p.id, r))
-		there = p.batch.close()
-	default:
-		// The goroutine of the call has nothing else to do than to wait for the client.
-		there = c.out.put(answer(p.id, r), true)
+	switch m := m.(type) {
+	case *jsonrpc.Response:
+		there = s.conn.answer(m)
+	case *jsonrpc.Request:
+		return s.send(m)
 	}
 	if !there {
 		return io.ErrClosedPipe
 	}
 	return nil
+}
+
+// answer answers a request, unless it was cancelled. It reports whether the client is still there.
+func (c *conn) answer(r *jsonrpc.Response) bool {
+	p := c.pending.get(r.ID)
+	if p == nil {
+		return true
+	}
+	line := answer(p.id, r)
+	mine, there := c.pending.answered(r.ID, line, &c.out)
+	if mine { // the goroutine of the call has nothing else to do
+		c.out.drain()
+	}
+	return there
 }
 
 // send sends what the client did not ask for.
@@ -262,7 +261,7 @@ func (s *side) send(r *jsonrpc.Request) error {
 	b = append(b, '\n')
 	put := s.conn.out.chat
 	if r.IsCall() {
-		put = func(b []byte) bool { return s.conn.out.put(b, false) }
+		put = s.conn.out.put
 	}
 	if !put(b) {
 		return io.ErrClosedPipe
@@ -287,10 +286,9 @@ type pend struct {
 
 // pending are the requests that have no answer yet.
 type pending struct {
-	mu      sync.Mutex
-	all     map[jsonrpc.ID]*pend
-	leaving int           // answers that are being written
-	idle    chan struct{} // closed when there are none left, if somebody waits for it
+	mu   sync.Mutex
+	all  map[jsonrpc.ID]*pend
+	idle chan struct{} // closed when there are none left, if somebody waits for it
 }
 
 func (p *pending) add(key jsonrpc.ID, r *pend) bool {
@@ -303,23 +301,40 @@ func (p *pending) add(key jsonrpc.ID, r *pend) bool {
 	return true
 }
 
-// take takes a request whose answer is there. finish says that it was written.
-func (p *pending) take(key jsonrpc.ID) *pend {
+func (p *pending) get(key jsonrpc.ID) *pend {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.all[key]
+}
+
+// answered queues the answer to a request and forgets the request, in one step: its client may use the id again as soon
+// as it has read the answer, and who waits until nothing is pending finds every answer in the queue.
+func (p *pending) answered(key jsonrpc.ID, line []byte, out *outlet) (mine, there bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.all[key]
-	if r != nil {
-		delete(p.all, key)
-		p.leaving++
+	if r == nil {
+		return false, true
 	}
-	return r
-}
-
-func (p *pending) finish() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.leaving--
-	p.look()
+	delete(p.all, key)
+	if r.cancelled { // it needs no answer
+		line = nil
+	}
+	if r.batch != nil {
+		if line != nil {
+			r.batch.add(line)
+		}
+		line = r.batch.end()
+	}
+	there = true
+	if line != nil {
+		mine, there = out.add(line)
+	}
+	if p.idle != nil && p.open() == 0 {
+		close(p.idle)
+		p.idle = nil
+	}
+	return mine, there
 }
 
 // cancelled marks a request and returns its session; nil if there is none to cancel.
@@ -336,20 +351,13 @@ func (p *pending) cancelled(key jsonrpc.ID) *side {
 
 // open counts what has no answer. Subscriptions have none until they are cancelled. mu is held.
 func (p *pending) open() int {
-	n := p.leaving
+	n := 0
 	for _, r := range p.all {
 		if r.method != "subscriptions/listen" {
 			n++
 		}
 	}
 	return n
-}
-
-func (p *pending) look() {
-	if p.idle != nil && p.open() == 0 {
-		close(p.idle)
-		p.idle = nil
-	}
 }
 
 func (p *pending) count() int {

@@ -137,15 +137,17 @@ func (c *conn) stop(drain time.Duration) error {
 	if !c.pending.wait(stopWait, nil) {
 		err = fmt.Errorf("%d calls have not ended", c.pending.count())
 	}
+	if !c.out.flush(flushWait) {
+		err = errors.Join(err, errSlow)
+	}
 	c.mu.Lock()
 	c.ended = true
 	c.mu.Unlock()
 	close(c.done)
-	if err == nil {
+	if err == nil { // else a goroutine of the SDK's is held up, and ends when what holds it does
 		c.sessions.Wait()
 	}
 	c.tasks.Wait()
-	c.out.flush(flushWait)
 	c.out.close()
 	return err
 }

@@ -39,14 +39,23 @@ type pipe struct {
 	fake   *surfacetest.Fake
 	server *Server
 	in     io.WriteCloser
-	lines  chan string // what the server wrote, by lines
+	lines  chan string   // what the server wrote, by lines
+	listen chan struct{} // the client reads once it is closed
 	ended  chan error
 	stop   context.CancelFunc
 	once   sync.Once
 }
 
-// serve starts a server on a fake. change may change its options.
+// serve starts a server on a fake, with a client that reads. change may change its options.
 func serve(t testing.TB, change ...func(*Options)) *pipe {
+	t.Helper()
+	p := serveDeaf(t, change...)
+	close(p.listen)
+	return p
+}
+
+// serveDeaf starts a server whose client reads nothing before listen is closed.
+func serveDeaf(t testing.TB, change ...func(*Options)) *pipe {
 	t.Helper()
 	fake := surfacetest.New()
 	o := Options{
@@ -66,7 +75,7 @@ func serve(t testing.TB, change ...func(*Options)) *pipe {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &pipe{t: t, fake: fake, server: New(o), in: inW, lines: make(chan string, 10_000), ended: make(chan error, 1), stop: cancel}
+	p := &pipe{t: t, fake: fake, server: New(o), in: inW, lines: make(chan string, 10_000), listen: make(chan struct{}), ended: make(chan error, 1), stop: cancel}
 	go func() {
 		err := p.server.ServeStdio(ctx, inR, outW)
 		_ = outW.Close()
@@ -74,6 +83,7 @@ func serve(t testing.TB, change ...func(*Options)) *pipe {
 	}()
 	go func() {
 		defer close(p.lines)
+		<-p.listen
 		r := bufio.NewReader(outR)
 		for {
 			line, err := r.ReadString('\n')

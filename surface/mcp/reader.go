@@ -73,11 +73,13 @@ func (c *conn) line(data []byte) {
 		c.refuse(refuse(nil, jsonrpc.CodeInvalidRequest, "a batch holds 1 to %d messages", maxBatch))
 		return
 	}
-	b := &batch{out: &c.out, open: 1}
+	b := &batch{open: 1}
 	for _, one := range all {
 		c.take(one, b)
 	}
-	b.close()
+	if line := b.end(); line != nil {
+		c.out.put(line)
+	}
 }
 
 // An idFinder finds the id of a message that is too long to be kept, so that its refusal reaches who waits for it. It

@@ -20,7 +20,8 @@ const (
 	maxQueued  = 256 << 20
 )
 
-// An outlet writes messages in the order that they were put in, one at a time. Putting never waits for the reader.
+// An outlet writes messages in the order that they were put in, one at a time. Putting never waits for the reader. The
+// goroutine that writes ends when the queue is empty or w fails; flush waits for it.
 type outlet struct {
 	w      io.Writer
 	broken chan struct{} // closed when w fails
@@ -30,38 +31,35 @@ type outlet struct {
 	size    int
 	writing bool
 	failed  error
-	quiet   chan struct{} // closed when the queue is empty, if somebody waits for it
-	drains  sync.WaitGroup
+	quiet   chan struct{} // closed when nobody writes, if somebody waits for it
 }
 
 var errSlow = errors.New("the client does not read")
 
-// put queues a message and lets it be written: by the caller itself if patient says that it has nothing else to do.
-// It reports whether the client is still there.
-func (o *outlet) put(msg []byte, patient bool) bool {
+// put queues a message and lets it be written. It reports whether the client is still there.
+func (o *outlet) put(msg []byte) bool {
+	mine, there := o.add(msg)
+	if mine {
+		go o.drain()
+	}
+	return there
+}
+
+// add queues a message. mine says that nobody writes: the caller sees to it that drain is called.
+func (o *outlet) add(msg []byte) (mine, there bool) {
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.failed == nil && o.size+len(msg) > maxQueued {
 		o.fail(errSlow)
 	}
 	if o.failed != nil {
-		o.mu.Unlock()
-		return false
+		return false, false
 	}
 	o.queue = append(o.queue, msg)
 	o.size += len(msg)
-	if o.writing {
-		o.mu.Unlock()
-		return true
-	}
+	mine = !o.writing
 	o.writing = true
-	if !patient {
-		o.drains.Go(o.drain)
-		o.mu.Unlock()
-		return true
-	}
-	o.mu.Unlock()
-	o.drain()
-	return o.err() == nil
+	return mine, true
 }
 
 // chat queues a message that may be left out if the client does not keep up.
@@ -69,7 +67,7 @@ func (o *outlet) chat(msg []byte) bool {
 	o.mu.Lock()
 	full := o.size > maxChatter
 	o.mu.Unlock()
-	return full || o.put(msg, false)
+	return full || o.put(msg)
 }
 
 // drain writes until the queue is empty. There is one at a time.
@@ -120,12 +118,12 @@ func (o *outlet) err() error {
 	return o.failed
 }
 
-// flush waits until everything is written, for so long at most.
-func (o *outlet) flush(most time.Duration) {
+// flush waits until everything is written, for so long at most, and reports whether it is.
+func (o *outlet) flush(most time.Duration) bool {
 	o.mu.Lock()
 	if !o.writing {
 		o.mu.Unlock()
-		return
+		return true
 	}
 	if o.quiet == nil {
 		o.quiet = make(chan struct{})
@@ -136,14 +134,14 @@ func (o *outlet) flush(most time.Duration) {
 	defer timer.Stop()
 	select {
 	case <-quiet:
+		return true
 	case <-timer.C:
+		return false
 	}
 }
 
 // A batch collects the answers to the messages of one array.
 type batch struct {
-	out *outlet
-
 	mu      sync.Mutex
 	answers [][]byte
 	open    int // calls without an answer, and 1 while messages are taken
@@ -156,24 +154,22 @@ func (b *batch) begin() {
 	b.open++
 }
 
-// add adds an answer that nobody waits for.
+// add adds an answer.
 func (b *batch) add(answer []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.answers = append(b.answers, bytes.TrimSuffix(answer, []byte("\n")))
 }
 
-// close ends what begin began, or the taking, and sends the answers after the last.
-func (b *batch) close() bool {
+// end ends what begin began, or the taking. After the last it returns the line that answers all, if there is one.
+func (b *batch) end() []byte {
 	b.mu.Lock()
-	b.open--
-	done := b.open == 0 && len(b.answers) > 0
-	b.mu.Unlock()
-	if !done {
-		return true
+	defer b.mu.Unlock()
+	if b.open--; b.open > 0 || len(b.answers) == 0 {
+		return nil
 	}
-	msg := append([]byte{'['}, bytes.Join(b.answers, []byte{','})...)
-	return b.out.put(append(msg, ']', '\n'), false)
+	line := append([]byte{'['}, bytes.Join(b.answers, []byte{','})...)
+	return append(line, "]\n"...)
 }
 
 // maxMessageText bounds the text of an error: the SDK quotes what it could not read, whatever its size.

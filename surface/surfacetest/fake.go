@@ -25,6 +25,7 @@ type Fake struct {
 	programs map[string]Program
 	refusals map[string]error
 	sessions []*Session // oldest first
+	started  int
 	notices  map[sallyport.Scope][]sallyport.Notice
 	requests []sallyport.Request
 	marks    []sallyport.Mark
@@ -114,7 +115,8 @@ func (f *Fake) Run(ctx context.Context, r sallyport.Request) (sallyport.Session,
 		f.mu.Unlock()
 		return nil, err
 	}
-	s := newSession(f, r, len(f.sessions))
+	s := newSession(f, r, f.started)
+	f.started++
 	s.st.Command = command
 	f.sessions = append(f.sessions, s)
 	program := f.programs[command]

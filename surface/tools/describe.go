@@ -8,6 +8,8 @@ import (
 	"github.com/sallyport-sh/sallyport/surface/text"
 )
 
+//go:generate go run ./gen ../../docs/tools.md
+
 // maxResult is what a client that has a limit of its own should let through: the longest output, its header, and room
 // for what the client counts besides.
 const maxResult = 250_000

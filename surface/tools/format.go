@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sallyport-sh/sallyport"
+	"github.com/sallyport-sh/sallyport/surface/view"
 )
 
 // took writes how long something took: 12ms, 1.2s, 2m05s, 3h07m.
@@ -61,13 +62,24 @@ func processes(all []sallyport.Process) string {
 	return b.String()
 }
 
+// counted writes a number of processes.
+func counted(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return strconv.Itoa(n) + " processes"
+}
+
+func bytesOf(n int) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return view.Count(int64(n)) + " bytes"
+}
+
 // killed says what a kill did: "4 processes, 0 left".
 func killed(k sallyport.KillReport) string {
-	word := "processes"
-	if k.Killed == 1 {
-		word = "process"
-	}
-	s := fmt.Sprintf("%d %s, %d left", k.Killed, word, len(k.Survivors))
+	s := fmt.Sprintf("%s, %d left", counted(k.Killed), len(k.Survivors))
 	if len(k.Survivors) > 0 {
 		s += ": " + processes(k.Survivors)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sallyport-sh/sallyport"
 	"github.com/sallyport-sh/sallyport/surface/text"
-	"github.com/sallyport-sh/sallyport/surface/view"
 )
 
 // process carries out a call of the process tool. What goes wrong is an ordinary result that says what to do: a model
@@ -107,10 +106,10 @@ func (o *single) write(ctx context.Context) reply {
 	}
 	var done []string
 	if n := len(o.args.data); n > 0 {
-		done = append(done, fmt.Sprintf("wrote %s bytes to %s", view.Count(int64(n)), o.id))
+		done = append(done, fmt.Sprintf("wrote %s to %s", bytesOf(n), o.id))
 	}
 	if o.args.eof {
-		done = append(done, "closed its stdin")
+		done = append(done, "closed stdin of "+string(o.id))
 	}
 	r := reply{body: strings.Join(done, ", "), facts: Facts{Status: running, SessionID: o.id}}
 	if n := len(o.args.data); n > 0 && !o.args.eof && o.args.data[n-1] != '\n' {
@@ -191,7 +190,7 @@ func (o *single) clear(ctx context.Context) reply {
 	case st.State == sallyport.Running:
 		return conflict(string(o.id)+" is still running", call("kill", o.id)+" ends it, process remove ends and forgets it")
 	case len(st.Left) > 0:
-		return conflict(fmt.Sprintf("%s has ended, but %d of its processes live: %s", o.id, len(st.Left), processes(st.Left)),
+		return conflict(fmt.Sprintf("%s has ended and left %s: %s", o.id, counted(len(st.Left)), processes(st.Left)),
 			"process remove ends and forgets them")
 	}
 	if _, err := o.session.End(ctx, sallyport.Ending{Remove: true}); err != nil {

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sallyport-sh/sallyport"
@@ -61,8 +62,9 @@ func (o *single) page(st sallyport.Status, q sallyport.LineQuery, page sallyport
 		page.Next, page.More = page.Lines[n].No, true
 		lines, page.Lines = lines[:n], page.Lines[:n]
 	}
+	cut := slices.ContainsFunc(page.Lines, func(l sallyport.Line) bool { return l.Cut > 0 })
 	if len(lines) == 1 && text.Len(lines[0]) > budget {
-		lines[0] = cutLine(lines[0], budget)
+		lines[0], cut = cutLine(lines[0], budget), true
 	}
 	body := strings.Join(lines, "\n")
 	r := reply{facts: sessionFacts(st), body: body}
@@ -72,7 +74,7 @@ func (o *single) page(st sallyport.Status, q sallyport.LineQuery, page sallyport
 	if page.More {
 		r.facts.NextOffset = &page.Next
 	}
-	r.facts.Truncated = page.More || len(page.Lines) > 0 && page.Lines[0].No > 0 && q.Grep == ""
+	r.facts.Truncated = cut || page.More || len(page.Lines) > 0 && page.Lines[0].No > 0 && q.Grep == ""
 	if q.Grep != "" {
 		r.facts.Matches = page.Matches
 	}
