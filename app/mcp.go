@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/sallyport-sh/sallyport"
 	"github.com/sallyport-sh/sallyport/surface/mcp"
@@ -23,6 +24,10 @@ type MCPOptions struct {
 	In      io.Reader
 	Out     io.Writer
 }
+
+// drain is how long calls that still run when input ends may take to answer. With the end of what they run after it,
+// nothing of a client that went away is left 2 s later.
+const drain = 750 * time.Millisecond
 
 // errSignal ends a server that was told to end.
 var errSignal = errors.New("asked to end by a signal")
@@ -56,7 +61,7 @@ func ServeMCP(ctx context.Context, o MCPOptions) error {
 	family := tools.NewExec(a.Runs, func(agent string) tools.Settings { return toolSettings(a.config(), agent, o.Tools) })
 	server := mcp.New(mcp.Options{
 		Runs: a.Runs, Families: []tools.Family{family}, Version: o.Version, Logger: a.Log,
-		Roots: true, Caller: func(client mcp.Client) sallyport.Caller { return a.caller(o, client) },
+		Roots: true, Drain: drain, Caller: func(client mcp.Client) sallyport.Caller { return a.caller(o, client) },
 	})
 	a.OnEdit(server.Changed)
 	err = server.ServeStdio(ctx, o.In, o.Out)

@@ -18,7 +18,7 @@ const (
 )
 
 // abortGrace is the most that a command gets between TERM and KILL when its client has gone: nobody waits for it.
-const abortGrace = 500 * time.Millisecond
+const abortGrace = 250 * time.Millisecond
 
 // A cause is why we ended a session. The first one stands.
 type cause struct {

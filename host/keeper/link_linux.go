@@ -4,6 +4,7 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,6 +19,10 @@ var joined = func() bool {
 		return false
 	}
 	unix.CloseOnExec(linkFD)
+	// For ps and top: it was started as /proc/self/exe.
+	if name, err := unix.BytePtrFromString("sallyport-gw"); err == nil {
+		_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(name)), 0, 0, 0)
+	}
 	return unix.SetNonblock(linkFD, true) == nil
 }()
 
