@@ -20,14 +20,14 @@ build: ## the program: bin/sallyport
 
 test: ## every test: fuzzing for a moment, the race detector, and all packages with the real program
 	@scripts/packages check
-	@scripts/fuzz 1s
+	@scripts/fuzz 200x
 	@scripts/race
 	go test ./...
 
 race: ## the packages' own tests under the race detector (needs a C compiler)
 	@scripts/race
 
-fuzz: ## every fuzz target for FUZZTIME (5s)
+fuzz: ## every fuzz target for FUZZTIME (5s, or a number of inputs: 1000x)
 	@scripts/fuzz $(FUZZTIME)
 
 bench: ## measure the promises and write the figures into docs/promises.md

@@ -66,8 +66,9 @@ func replace(path, text string) error {
 // machine says what the figures were taken on. Names and addresses are nobody's business.
 func machine() string {
 	kernel := "unknown"
-	if out, err := exec.Command("uname", "-sr").Output(); err == nil {
-		kernel = strings.TrimSpace(string(out))
+	if out, err := exec.Command("uname", "-r").Output(); err == nil {
+		release, _, _ := strings.Cut(string(out), "-") // what follows is a distribution's or a provider's name for it
+		kernel = "Linux " + strings.TrimSpace(release)
 	}
 	load := "unknown"
 	if data, err := os.ReadFile("/proc/loadavg"); err == nil {

@@ -74,7 +74,7 @@ func fullPipes(t *testing.T, s *harness.Server) {
 }
 
 func silence(t *testing.T, s *harness.Server) {
-	r := s.Call("exec", harness.Args{"command": "sleep 0.5; echo a; sleep 0.5; echo b; sleep 30", "noOutputTimeout": 1})
+	r := s.Call("exec", harness.Args{"command": "sleep 0.5; echo a; sleep 0.5; echo b; sleep 30", "noOutputTimeout": 4})
 	if r.FailureKind != "no-output-timeout" || !strings.Contains(r.Body(), "a\nb") {
 		t.Errorf("%s, failure %q", r, r.FailureKind)
 	}
@@ -83,8 +83,8 @@ func silence(t *testing.T, s *harness.Server) {
 func unknownSession(t *testing.T, s *harness.Server) {
 	for _, action := range []string{"poll", "log", "write", "kill", "signal", "clear", "remove"} {
 		r := s.Process(action, "nope", harness.Args{"timeout": 100_000, "data": "x", "signal": "TERM"})
-		if !r.IsError || !strings.Contains(r.Text, "nope") {
-			t.Errorf("%s: %s", action, r)
+		if r.Status != "failed" || r.Code != "not_found" || !strings.Contains(r.Text, "nope") {
+			t.Errorf("%s: code %q, %s", action, r.Code, r)
 		}
 		testenv.InTime(t, r.Took, 100*time.Millisecond, action+" of a session that is none")
 	}
@@ -101,7 +101,7 @@ func pipelineAfterTimeout(t *testing.T, s *harness.Server) {
 }
 
 func holderOutsideTheGroup(t *testing.T, s *harness.Server) {
-	for i, style := range []string{"setsid sleep %s &", "nohup sleep %s &", "sleep %s & disown", "(setsid sleep %s &) &"} {
+	for i, style := range []string{"setsid sleep %s &", "nohup sleep %s &", "sleep %s & disown;", "(setsid sleep %s &) &"} {
 		token := fmt.Sprintf("4714.%d", i)
 		r := s.Call("exec", harness.Args{"command": fmt.Sprintf(style, token), "timeout": 1})
 		if r.Exit() != 0 {

@@ -42,7 +42,7 @@ func killTheParent(t *testing.T, s *harness.Server) {
 
 func zombies(t *testing.T, s *harness.Server) {
 	for range 50 {
-		s.Background("true")
+		s.Call("exec", harness.Args{"command": "true", "background": true})
 	}
 	s.Exec("(true & exec sleep 0.1) & (setsid sh -c 'true &' &)") // orphans of orphans
 	testenv.Eventually(t, 5*time.Second, func() bool {

@@ -94,11 +94,10 @@ func leftBehindIsNoFailure(t *testing.T, s *harness.Server) {
 }
 
 func pollAfterTheEnd(t *testing.T, s *harness.Server) {
-	b := s.Background("seq 1 5000")
-	s.Call("process", harness.Args{"action": "poll", "sessionId": b.SessionID, "timeout": 20_000, "until": "^5000$"})
-	again := s.Background("seq 1 5000")
-	testenv.Eventually(t, 20*time.Second, func() bool { return testenv.Alive(s.PID()) && !testenv.Alive(again.PID) }, "it has ended")
-	r := s.Process("poll", again.SessionID, harness.Args{"timeout": 5000})
+	b := s.Background("until [ -e go ]; do sleep 0.01; done; seq 1 5000")
+	s.Exec("touch go")
+	testenv.Eventually(t, 20*time.Second, func() bool { return !testenv.Alive(b.PID) }, "it has ended")
+	r := s.Process("poll", b.SessionID, harness.Args{"timeout": 5000})
 	whole := strings.Contains(r.Text, "\n1\n2\n") && strings.Contains(r.Text, "4999\n5000")
 	said := strings.Contains(r.Text, "left out") && strings.Contains(r.Text, "log")
 	if !whole && !said {
@@ -123,7 +122,10 @@ func directoriesApart(t *testing.T, s *harness.Server) {
 
 func killRacesWithExit(t *testing.T, s *harness.Server) {
 	for i := range testenv.Scale(200, 500) {
-		b := s.Background(fmt.Sprintf("sleep 0.00%d", i%10))
+		b := s.Call("exec", harness.Args{"command": fmt.Sprintf("sleep 0.0%d", i%10), "background": true})
+		if b.SessionID == "" { // it was over before the answer
+			continue
+		}
 		kill := s.Process("kill", b.SessionID)
 		poll := s.Process("poll", b.SessionID, harness.Args{"timeout": 5000})
 		if poll.Status == "running" || poll.Status == "" || strings.Contains(poll.Text, "no session") {

@@ -99,7 +99,7 @@ func TestTwoServers(t *testing.T) {
 		}
 	}
 	session := a.Background("sleep 9101.5")
-	if r := b.Process("poll", session.SessionID); !r.IsError {
+	if r := b.Process("poll", session.SessionID); r.Status != "failed" {
 		t.Errorf("another server's session: %s", r)
 	}
 	b.CloseInput()

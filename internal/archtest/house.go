@@ -40,6 +40,7 @@ var Sallyport = House{
 		{Dir: "host/hosttest", Floor: Support},
 		{Dir: "host/proc/proctest", Floor: Support},
 		{Dir: "surface/surfacetest", Floor: Support},
+		{Dir: "surface/tools/gen", Floor: Support},
 		{Dir: "e2e", Floor: Support},
 		{Dir: "e2e/harness", Floor: Support},
 		{Dir: "examples/demo", Floor: Support},
