@@ -101,7 +101,7 @@ func (a *App) join() {
 	var gw *gateway.Gateway
 	a.engine = engine.New(engine.Options{
 		Table: a.table, Store: a.store, Environ: os.Environ(), Logger: a.Log,
-		Settings: func(agent string) engine.Settings { return engineSettings(a.config(), agent) },
+		Settings: func(agent string) engine.Settings { return a.engineSettings(a.config(), agent) },
 		OnEnd:    func(st sallyport.Status) { gw.Ended(st) },
 	})
 	gw = gateway.New(gateway.Options{
@@ -110,6 +110,14 @@ func (a *App) join() {
 		Settings: func(agent string) gateway.Settings { return gatewaySettings(a.config(), agent) },
 	})
 	a.Runs = gw
+	if a.watcher == nil {
+		return
+	}
+	a.watcher.OnChange(func(_ *config.Snapshot, err error) {
+		if err == nil {
+			a.edited()
+		}
+	})
 }
 
 // configure reads the configuration and, if asked, follows it.
@@ -126,11 +134,6 @@ func (a *App) configure(ctx context.Context, o Options) error {
 			return err
 		}
 		a.watcher, a.config = w, w.Current
-		w.OnChange(func(_ *config.Snapshot, err error) {
-			if err == nil {
-				a.edited()
-			}
-		})
 		s = w.Current()
 	} else {
 		if s, err = config.Load(paths.Config); err != nil {
@@ -213,4 +216,29 @@ func (a *App) End() {
 	if err := a.Close(ctx); err != nil {
 		a.Log.Error("not everything could be ended", "err", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
+}
+
+// A KillProbe is how trees of processes are ended on this machine.
+type KillProbe struct {
+	Rung    string
+	Took    time.Duration // to end a small tree and verify it
+	Caveats []string      // what can't be promised here, in whole sentences
+}
+
+// ProbeKill finds out by ending a small tree. rung is exec.kill of the configuration.
+func ProbeKill(ctx context.Context, rung string) (KillProbe, error) {
+	t, err := proc.Open(proc.Options{Rung: rung, Own: true, Markers: []string{SessionMarker}})
+	if err != nil {
+		return KillProbe{}, err
+	}
+	defer func() { _ = t.Close(ctx) }()
+	tree, err := t.Start(ctx, proc.Spec{ID: "probe", Path: "/bin/sh", Argv: []string{"sh", "-c", "sleep 60 & sleep 60"}, Dir: "/"})
+	if err != nil {
+		return KillProbe{}, err
+	}
+	r := tree.Kill(ctx, 0)
+	if len(r.Survivors) > 0 {
+		return KillProbe{}, fmt.Errorf("a killed tree left %v", r.Survivors)
+	}
+	return KillProbe{t.Rung(), r.Took, t.Caveats()}, nil
 }

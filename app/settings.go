@@ -1,10 +1,7 @@
 package app
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/sallyport-sh/sallyport"
 	"github.com/sallyport-sh/sallyport/app/config"
@@ -13,29 +10,13 @@ import (
 	"github.com/sallyport-sh/sallyport/surface/tools"
 )
 
-func engineSettings(s *config.Snapshot, agent string) engine.Settings {
+func (a *App) engineSettings(s *config.Snapshot, agent string) engine.Settings {
 	e := s.For(agent)
 	return engine.Settings{
-		Shell: e.Exec.Shell, Markers: e.Exec.ShellMarker, PathPrepend: absolute(e.Exec.PathPrepend), EnvPass: e.Exec.EnvPass,
+		Shell: e.Exec.Shell, Markers: e.Exec.ShellMarker, PathPrepend: a.paths.Expand(e.Exec.PathPrepend), EnvPass: e.Exec.EnvPass,
 		Pids: e.Exec.PidsMax, Spool: int64(s.Output.Quota), KillLeft: e.Exec.Leftovers == "kill",
 		Retain: e.Exec.Cleanup, RetainMax: s.Output.FinishedMax, RetainBytes: int64(s.Output.FinishedBytes),
 	}
-}
-
-// absolute expands "~/" by the home directory of the process.
-func absolute(dirs []string) []string {
-	out := make([]string, 0, len(dirs))
-	for _, d := range dirs {
-		if rest, ok := strings.CutPrefix(d, "~/"); ok {
-			home, err := os.UserHomeDir()
-			if err != nil {
-				continue
-			}
-			d = filepath.Join(home, rest)
-		}
-		out = append(out, d)
-	}
-	return out
 }
 
 func gatewaySettings(s *config.Snapshot, agent string) gateway.Settings {

@@ -27,8 +27,6 @@ type Env struct {
 
 	// RunMCP serves one client until it goes away. nil: the server of package app.
 	RunMCP func(ctx context.Context, o MCPOptions) error
-	// KillRung finds out how a tree of processes would be killed, by doing it. nil: doctor looks at the parts.
-	KillRung func(ctx context.Context) Check
 }
 
 // getenv is a variable of the environment, empty if it is not set.

@@ -90,25 +90,6 @@ func TestEveryCommand(t *testing.T) {
 	}
 }
 
-// What the application finds out about the kill ladder is shown; a failure is exit code 9.
-func TestDoctorKillRung(t *testing.T) {
-	t.Parallel()
-	config := filepath.Join(t.TempDir(), "config.toml")
-	if r := command(nil, "--config", config, "config", "set", "state", filepath.ToSlash(t.TempDir()+"/state")); r.exit != 0 {
-		t.Fatalf("%+v", r)
-	}
-	for health, exit := range map[Health]Exit{OK: 0, Warn: 0, Fail: ExitUnverified} {
-		r := command(func(env *Env) {
-			env.KillRung = func(context.Context) Check {
-				return Check{Name: "kill", Health: health, Text: "mark, verified in 1.1 ms\nnot in containers", Fix: "none"}
-			}
-		}, "--config", config, "doctor")
-		if r.exit != int(exit) || !strings.Contains(r.stdout, "kill      ") || !strings.Contains(r.stdout, "mark, verified in 1.1 ms\n            not in containers\n  fix       none\n") {
-			t.Errorf("%s: exit %d\n%s", health, r.exit, r.stdout)
-		}
-	}
-}
-
 // A command line is no place to drive a terminal from either.
 func TestErrorsAreOneLine(t *testing.T) {
 	t.Parallel()

@@ -83,11 +83,7 @@ func doctor(ctx context.Context, env *Env, g *global) []Check {
 	} else {
 		s = config.Default()
 	}
-	if env.KillRung != nil {
-		checks = append(checks, env.KillRung(ctx))
-	} else {
-		checks = append(checks, checkKill(s.Exec.Kill))
-	}
+	checks = append(checks, checkKill(ctx, s.Exec.Kill))
 	checks = append(checks, checkSystem()...)
 	return append(checks, checkShells(ctx, s.Exec.Shell), checkLocale(env))
 }

@@ -2,17 +2,21 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sallyport-sh/sallyport/app"
 )
 
-// checkKill looks at what a kill would find processes by, without trying it. want is exec.kill.
-func checkKill(want string) Check {
+// checkKill looks at what a kill would find processes by, and then ends a small tree by it. want is exec.kill.
+func checkKill(ctx context.Context, want string) Check {
 	cgroup, mark := cgroupState(), markState()
 	c := Check{Name: "kill", Health: OK}
 	switch {
@@ -27,6 +31,18 @@ func checkKill(want string) Check {
 		if want == "auto" {
 			c.Text += "; " + cgroup.err.Error()
 		}
+	}
+	if c.Health != OK {
+		return c
+	}
+	p, err := app.ProbeKill(ctx, want)
+	if err != nil {
+		c.Health, c.Text = Fail, c.Text+", but: "+err.Error()
+		return c
+	}
+	c.Text += ": ended a tree and verified it in " + p.Took.Round(10*time.Microsecond).String()
+	for _, caveat := range p.Caveats {
+		c.Health, c.Text = Warn, c.Text+"\n"+caveat
 	}
 	return c
 }

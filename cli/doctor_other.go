@@ -2,8 +2,10 @@
 
 package cli
 
+import "context"
+
 // checkKill says what this system has.
-func checkKill(string) Check {
+func checkKill(context.Context, string) Check {
 	return Check{Name: "kill", Health: Warn, Text: killText}
 }
 

@@ -42,6 +42,9 @@ func newExecCommand(env *Env, g *global) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if o.Link, err = keeper.Join(); err != nil {
+				return err
+			}
 			return runExec(cmd.Context(), env, o, *f.format)
 		},
 	}
@@ -56,7 +59,7 @@ func newExecCommand(env *Env, g *global) *cobra.Command {
 
 func execOptions(env *Env, g *global, f execFlags, args []string) (app.ExecOptions, error) {
 	o := app.ExecOptions{Options: app.Options{
-		Config: g.config, Version: ReadBuild(env.Version).Version, Log: env.Stderr, Link: keeper.Join(),
+		Config: g.config, Version: ReadBuild(env.Version).Version, Log: env.Stderr,
 	}}
 	switch {
 	case f.text == "" && len(args) == 0:

@@ -108,5 +108,5 @@ func removedText(names []string) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	return []string{"removed from the environment: " + strings.Join(names, ", ") + " ([exec] env_pass keeps names)"}
+	return []string{"removed from the environment: " + strings.Join(names, ", ") + " (env.pass in the configuration keeps names)"}
 }

@@ -5,8 +5,8 @@
 // that a command's "kill $PPID" ends nothing but the command.
 //
 // It is Linux's; elsewhere Join reports that there is no keeper. Importing this package turns any program whose first
-// argument is "mcp" or "exec" into a keeper of itself, from an init function, before anything heavy is initialised: only
-// the program's own composition root may import it.
+// word is "mcp" or "exec" into a keeper of itself, from an init function, before anything heavy is initialised: only the
+// program's own composition root may import it.
 package keeper
 
 import "syscall"

@@ -27,8 +27,34 @@ const takenWithin = 5 * time.Second
 const killWithin = 5 * time.Second
 
 func init() {
-	if len(os.Args) > 1 && os.Args[0] != gatewayName && (os.Args[1] == "mcp" || os.Args[1] == "exec") {
+	if len(os.Args) > 1 && os.Args[0] != gatewayName && kept(os.Args[1:]) {
 		os.Exit(keep())
+	}
+}
+
+// kept says whether a command line starts something that needs a keeper. In doubt it does: a command that needs none
+// only starts later with one.
+func kept(args []string) bool {
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
+		if args[0] == "--config" && len(args) > 1 {
+			args = args[1:] // its value
+		}
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		return false
+	}
+	next := ""
+	if len(args) > 1 {
+		next = args[1]
+	}
+	switch args[0] {
+	case "mcp":
+		return next != "config" && next != "--help" && next != "-h"
+	case "exec":
+		return next != "--help" && next != "-h"
+	default:
+		return false
 	}
 }
 

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"errors"
 	"os"
 	"strconv"
 	"syscall"
@@ -26,10 +27,11 @@ var joined = func() bool {
 	return unix.SetNonblock(linkFD, true) == nil
 }()
 
-// Join returns the link to the keeper, or nil if there is none. It is called once.
-func Join() *Link {
+// Join returns the link to the keeper. It is called once. Without a keeper the promise that nothing outlives this
+// process cannot be kept, so that is an error.
+func Join() (*Link, error) {
 	if !joined {
-		return nil
+		return nil, errors.New("this process was not started by its keeper")
 	}
 	conn := os.NewFile(linkFD, "keeper")
 	l := &Link{
@@ -38,7 +40,7 @@ func Join() *Link {
 		send:    func(m string) error { _, err := conn.Write([]byte(m)); return err },
 	}
 	go l.receive(conn)
-	return l
+	return l, nil
 }
 
 func (l *Link) receive(conn *os.File) {
