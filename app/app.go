@@ -200,10 +200,22 @@ func (a *App) Close(ctx context.Context) error {
 	if a.Runs != nil {
 		a.Runs.Wait()
 	}
-	do(a.record != nil, a.record.Close)
+	do(a.record != nil, func() error { return within(ctx, a.record.Close) })
 	do(a.store != nil, a.store.Close)
 	do(a.place != nil, func() error { return a.place.Close() })
 	return errors.Join(errs...)
+}
+
+// within gives up on a disk that does not answer. What was recorded is in the page cache and survives us.
+func within(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("close the journal: %w", context.Cause(ctx))
+	}
 }
 
 // closeWithin bounds a shutdown. What still lives then is in an uninterruptible wait, and the error names it.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -38,6 +39,31 @@ func flood(w io.Writer, n string) error {
 		left -= int64(len(part))
 	}
 	return nil
+}
+
+// diskSync is what the disk takes to keep a row of 700 bytes in a file that was written before: no floor of the promise,
+// but what explains a bad day of it.
+func diskSync(dir string) (func() (time.Duration, error), error) {
+	f, err := os.Create(filepath.Join(dir, "sync"))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Write(make([]byte, 1<<20)); err != nil {
+		return nil, err
+	}
+	if err := f.Sync(); err != nil {
+		return nil, err
+	}
+	row, at := bytes.Repeat([]byte("r"), 700), int64(0)
+	return func() (time.Duration, error) {
+		start := time.Now()
+		if _, err := f.WriteAt(row, at%(1<<20-1024)); err != nil {
+			return 0, err
+		}
+		at += 700
+		err := syscall.Fdatasync(int(f.Fd()))
+		return time.Since(start), err
+	}, nil
 }
 
 // rawRun is the floor of a run: fork, exec, wait, and nothing else.

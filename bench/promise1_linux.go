@@ -29,11 +29,16 @@ func latency(ctx context.Context, b *bench) ([]row, error) {
 	argv := map[string]any{"argv": []string{"/bin/true"}}
 	literal := map[string]any{"command": "/bin/true"}
 	shell := map[string]any{"command": "true; true"}
+	sync, err := diskSync(b.dir)
+	if err != nil {
+		return nil, err
+	}
 	m := interleave{
 		{"raw", func() (time.Duration, error) { return rawRun("/bin/true", "true") }},
 		{"bash", func() (time.Duration, error) {
 			return rawRun("/bin/bash", "bash", "--noprofile", "--norc", "-c", "true; true")
 		}},
+		{"sync", sync},
 		{"noop", noop.timed(ctx, "noop", map[string]any{})},
 		{"argv, answer", answer.timed(ctx, "exec", argv)},
 		{"literal, answer", answer.timed(ctx, "exec", literal)},
@@ -70,8 +75,8 @@ func latency(ctx context.Context, b *bench) ([]row, error) {
 			})
 		}
 	}
-	rows = append(rows, row{promise: 1, what: "floors, p50: fork+exec of true · of bash · call of a tool that does nothing", measured: fmt.Sprintf(
-		"%s · %s · %s", ms(got.p50("raw")), ms(got.p50("bash")), ms(got.p50("noop")),
+	rows = append(rows, row{promise: 1, what: "floors, p50: fork+exec of true · of bash · call of a tool that does nothing · (sync of a row by itself)", measured: fmt.Sprintf(
+		"%s · %s · %s · (%s)", ms(got.p50("raw")), ms(got.p50("bash")), ms(got.p50("noop")), ms(got.p50("sync")),
 	), kept: true})
 	return rows, nil
 }

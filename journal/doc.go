@@ -5,7 +5,7 @@
 // # Files
 //
 // Each writing process makes a chain of its own, a directory of mode 0700 named by its start in UTC and a random part
-// (20261130T194907.123Z-k3f9x2ab), so that several may share a state directory. In it are
+// (20261130T194907.123Z-k3f5x2ab), so that several may share a state directory. In it are
 //
 //	00000001.seg, 00000002.seg …   rows, oldest first; after them zeros, as room for more
 //	HEAD                           "sallyport-journal 1 SEQ HASH\n", SEQ in 20 digits: the last row known to be on disk
@@ -50,9 +50,9 @@
 //
 // What it does not find: a whole chain that was removed or put back to an older state; whole rows cut from the end
 // after HEAD, which no Sync had acknowledged (after a power cut HEAD itself may be half a minute old, as only its
-// first and its last state are synced); zeros added to or taken from the room at the end of a chain that was not closed,
-// which are no part of the record. And whoever may write the files may make new ones that verify: against its own uid
-// the chain is advisory.
+// first and its last state are synced); zeros added to or taken from the room at the end of a chain that was not
+// closed, or after HEAD, which are no part of the record. And whoever may write the files may make new ones that
+// verify: against its own uid the chain is advisory.
 //
 // A power cut can leave a torn row after HEAD. That cannot be told from a change by somebody, so it is reported, as
 // "torn or changed after the last synced row": everything up to HEAD must verify; after HEAD rows that verify are
@@ -69,8 +69,9 @@
 // # Faults
 //
 // An event that cannot be written is not recorded, takes no position and leaves nothing behind; the next Append tries
-// anew. Part of the pre-written room is kept for ends and signals, so that they can be recorded on a full disk too. After a failed sync the kernel may have dropped what was not on disk and report success the next time, so
-// no later sync of that file is believed: the segment is written again as a new file from what was known to be on disk
-// and the rows kept in memory since, verified, synced and renamed over the old one. Until that has worked, nothing is
+// anew. Part of the pre-written room is kept for ends and signals, so that they can be recorded on a full disk too.
+// After a failed sync the kernel may have dropped what was not on disk and report success the next time, so no later
+// sync of that file is believed: the segment is written again as a new file from what was known to be on disk and the
+// rows kept in memory since, verified, synced and renamed over the old one. Until that has worked, nothing is
 // acknowledged and nothing is appended.
 package journal

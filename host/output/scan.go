@@ -10,8 +10,8 @@ import (
 )
 
 // windowSize is how much of the spool is read at once: large enough to make the system call cheap, small enough for a
-// second-level cache.
-const windowSize = 256 << 10
+// first- or second-level cache.
+const windowSize = 64 << 10
 
 var windowPool = sync.Pool{New: func() any { return new([windowSize]byte) }}
 

@@ -92,7 +92,7 @@ func BenchmarkKillAll(b *testing.B) {
 		b.Run(rung, func(b *testing.B) {
 			var got lived
 			for b.Loop() {
-				perform(b, "live", order{Rung: rung, Trees: 5_000}, setting{}, &got)
+				perform(b, "live", setting{order: order{Rung: rung, Trees: 5_000}}, &got)
 				if len(got.Failures) > 0 {
 					b.Fatal(got.Failures)
 				}

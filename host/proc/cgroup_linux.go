@@ -32,9 +32,10 @@ type cgroupRung struct {
 
 	starter starters
 
-	mu   sync.Mutex
-	made int
-	free []string // names of empty directories
+	mu    sync.Mutex
+	made  int
+	free  []string // names of empty directories
+	stale []string // directories to be removed once they are empty
 }
 
 // openCgroup makes the table's directory and tries everything that will be done with it.
@@ -81,7 +82,7 @@ func trial(top string) (path string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("start in a cgroup: %w", err)
 	}
-	defer link.Close()
+	defer func() { _ = link.Close() }()
 	if _, err = link.Read(make([]byte, 1)); err != nil {
 		err = errors.New("a process started in a cgroup does not live")
 	}
@@ -148,12 +149,15 @@ func briefly(d time.Duration) {
 
 func (r *cgroupRung) spawn(ctx context.Context, tr *Tree, l launch) error {
 	err := r.spawnIn(ctx, tr, l, r.take())
-	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENODEV) {
-		// The last tenant spoiled the directory (made it threaded, or removed it). A fresh one is fine.
+	if spoiled(err) {
+		tr.place.hit.Store(false)
 		err = r.spawnIn(ctx, tr, l, "")
 	}
 	return err
 }
+
+// spoiled reports whether a start failed for what the last tenant did to the directory: made it threaded, or removed it.
+func spoiled(err error) bool { return errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENODEV) }
 
 // spawnIn starts the tree in the named directory; empty: in a new one.
 func (r *cgroupRung) spawnIn(ctx context.Context, tr *Tree, l launch, name string) error {
@@ -172,12 +176,8 @@ func (r *cgroupRung) spawnIn(ctx context.Context, tr *Tree, l launch, name strin
 	if err == nil {
 		err = r.fork(ctx, tr, l)
 	}
-	if err == nil {
-		if err = r.limit.started(tr, func() []member { return r.members(tr) }); err != nil {
-			abandon(r, tr)
-		}
-	}
 	if err != nil {
+		tr.place.hit.Store(spoiled(err))
 		r.release(tr)
 	}
 	return err
@@ -190,11 +190,22 @@ func (r *cgroupRung) fork(ctx context.Context, tr *Tree, l launch) error {
 		return &StartError{Step: StepFork, Err: unix.ENODEV}
 	}
 	defer unix.Close(fd)
-	return r.starter.fork(ctx, r.limit, tr, func() error {
-		forking.RLock()
-		defer forking.RUnlock()
-		return launchIn(tr, l, fd)
+	err = r.starter.fork(ctx, tr, func() error {
+		if r.limit.alone(tr) {
+			forking.Lock()
+			defer forking.Unlock()
+		} else {
+			forking.RLock()
+			defer forking.RUnlock()
+		}
+		return r.limit.fork(tr, func() error { return launchIn(tr, l, fd) })
 	})
+	if errors.Is(err, unix.ENOENT) {
+		if _, gone := os.Stat(tr.place.dir); gone != nil { // it was the directory, not the program
+			return &StartError{Step: StepFork, Err: unix.ENODEV}
+		}
+	}
+	return err
 }
 
 // take is the name of an empty directory; "" if there is none.
@@ -277,18 +288,22 @@ func (r *cgroupRung) release(tr *Tree) {
 	}
 	r.limit.release(tr)
 	populated, frozen := events(tr.place.dir)
-	if populated || frozen || tr.place.hit.Load() || hasDirs(tr.place.dir) {
-		removeDirs(tr.place.dir) // what is not empty yet goes with the table
-		return
-	}
+	reuse := !populated && !frozen && !tr.place.hit.Load() && !hasDirs(tr.place.dir)
 	r.mu.Lock()
-	keep := len(r.free) < pooled
-	if keep {
+	if reuse = reuse && len(r.free) < pooled; reuse {
 		r.free = append(r.free, filepath.Base(tr.place.dir))
 	}
+	stale := r.stale
+	r.stale = nil
 	r.mu.Unlock()
-	if !keep {
-		removeDirs(tr.place.dir)
+	if !reuse {
+		stale = append(stale, tr.place.dir)
+	}
+	stale = slices.DeleteFunc(stale, removeDirs) // what is not empty yet stays for the next time
+	if len(stale) > 0 {
+		r.mu.Lock()
+		r.stale = append(r.stale, stale...)
+		r.mu.Unlock()
 	}
 }
 
@@ -296,10 +311,4 @@ func (r *cgroupRung) close() error {
 	r.starter.stop()
 	kin.leave(r.m)
 	return errors.Join(r.limit.close(), r.top.remove())
-}
-
-// abandon ends a tree that was started and must not be.
-func abandon(r rung, tr *Tree) {
-	r.slay(tr, &kill{seen: map[int]struct{}{}})
-	tr.main.wait()
 }

@@ -91,7 +91,7 @@ func TestStaleDirectoriesGo(t *testing.T) {
 	if err != nil {
 		testenv.Missing(t, "cgroup2")
 	}
-	stale := filepath.Join(parent, topPrefix+"0-test")
+	stale := filepath.Join(parent, topPrefix+"0-0")
 	if err := os.MkdirAll(stale+"/1", 0o755); err != nil {
 		testenv.Missing(t, "cgroup2")
 	}

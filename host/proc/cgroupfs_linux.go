@@ -160,7 +160,7 @@ func lockTop(parent string) (top, error) {
 }
 
 func clearStale(parent string) {
-	stale, _ := filepath.Glob(filepath.Join(parent, topPrefix+"*"))
+	stale, _ := filepath.Glob(filepath.Join(parent, topPrefix+"[0-9]*-[0-9]*"))
 	for _, dir := range stale {
 		fd, err := openRaw(dir, unix.O_RDONLY|unix.O_DIRECTORY)
 		if err != nil {

@@ -41,7 +41,8 @@
 //
 // # What a child inherits
 //
-// A new session without a controlling terminal, the three standard descriptors and no others, and the marker variables.
+// A new session without a controlling terminal, the three standard descriptors, and the marker variables. No other
+// descriptors: Go opens none that would be inherited, and with Own those that this process has inherited are closed, too.
 // Signals have their default action, except those that this process ignores: Go's runtime resets handlers at a fork but
 // leaves SIG_IGN alone. With Own, HUP and INT, which a process started by nohup or in the background ignores, are caught
 // instead, so that children get the default. The signal mask is the one that this process was started with; Go offers
@@ -50,14 +51,15 @@
 // # Limits on tasks
 //
 // [Spec.Pids] is enforced by the first of these that works. The pids controller of cgroup v2: exact, per tree. Its v1
-// hierarchy, as root: the thread that forks enters a directory of the tree, which costs about 0.05 ms a start and counts
-// that thread as one more. RLIMIT_NPROC, as an ordinary user: it counts all tasks of the user, so the limit is what the
-// user had at the start plus Pids, and other programs of the user eat into it. It is applied right after the exec, to
-// the tree until a whole pass finds nothing that lacks it. Otherwise there is no limit; [Table.Caveats] says so.
+// hierarchy, as root: the thread that forks enters a directory of the tree, which costs about 0.05 ms a start (10 ms after
+// a pause) and counts that thread as one more. RLIMIT_NPROC, as an ordinary user: it counts all tasks of the user, so the
+// limit is what the user had at the start plus Pids, and what else the user starts later eats into it: use it with large
+// numbers only. Otherwise there is no limit. [Table.Caveats] says which of the last two it is.
 //
 // # What stays outside
 //
 // A process that another daemon starts on a tree's behalf (a tmux server, systemd-run, at, a container engine) is not
-// the tree's and is not found. A program that raises its privileges (sudo) may be one that we have no right to kill: it
-// is reported as a survivor.
+// the tree's and is not found. A program that raises its privileges (sudo) may be one that we have no right to kill: it is
+// reported as a survivor. And a command is our child, so its "kill $PPID" means us: who must survive that takes its orders
+// from elsewhere than signals.
 package proc

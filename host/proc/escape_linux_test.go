@@ -37,13 +37,13 @@ func TestNothingEscapes(t *testing.T) {
 		for user, uid := range map[string]int{"root": 0, "nobody": testenv.Nobody} {
 			t.Run(rung+" as "+user, func(t *testing.T) {
 				testenv.NeedRoot(t)
-				at := setting{uid: uid}
+				at := setting{order: order{Rung: rung, Runs: runs}, uid: uid}
 				if rung == Cgroup {
 					at.cgroup = testenv.Cgroup(t, uid)
 				}
 				var got escaped
 				began := time.Now()
-				perform(t, "escape", order{Rung: rung, Runs: runs}, at, &got)
+				perform(t, "escape", at, &got)
 				t.Logf("%v: %s", time.Since(began).Round(time.Millisecond), got.Summary)
 				for _, f := range got.Failures {
 					t.Error(f)

@@ -16,8 +16,8 @@ type place struct {
 	dir   string // its cgroup v2 directory, absolute; empty: none
 	path  string // the same as /proc/PID/cgroup shows it
 	tasks string // its directory in the v1 pids hierarchy, absolute; empty: none
-	// hit says that cgroup.kill was used on dir. There are kernels (6.18 is one) that kill at birth whatever is then
-	// started into it from outside, so no other tree gets it.
+	// hit says that no other tree may get dir, because cgroup.kill was used on it: there are kernels (6.18 is one) that
+	// kill at birth whatever is then started into it from outside.
 	hit atomic.Bool
 }
 

@@ -82,7 +82,7 @@ func signalMember(m member, sig syscall.Signal) error {
 	if err != nil {
 		return err
 	}
-	defer windows.CloseHandle(h)
+	defer func() { _ = windows.CloseHandle(h) }()
 	if started(h) != m.start {
 		return os.ErrProcessDone
 	}
@@ -170,7 +170,7 @@ func resume(pid int) error {
 	if err != nil {
 		return fmt.Errorf("list threads: %w", err)
 	}
-	defer windows.CloseHandle(snapshot)
+	defer func() { _ = windows.CloseHandle(snapshot) }()
 	entry := windows.ThreadEntry32{Size: uint32(unsafe.Sizeof(windows.ThreadEntry32{}))}
 	for err = windows.Thread32First(snapshot, &entry); err == nil; err = windows.Thread32Next(snapshot, &entry) {
 		if entry.OwnerProcessID != uint32(pid) {
@@ -180,7 +180,7 @@ func resume(pid int) error {
 		if err != nil {
 			return fmt.Errorf("open thread: %w", err)
 		}
-		defer windows.CloseHandle(thread)
+		defer func() { _ = windows.CloseHandle(thread) }()
 		if _, err := windows.ResumeThread(thread); err != nil {
 			return fmt.Errorf("resume thread: %w", err)
 		}
@@ -220,7 +220,7 @@ func describe(pid int) member {
 	if err != nil {
 		return m
 	}
-	defer windows.CloseHandle(h)
+	defer func() { _ = windows.CloseHandle(h) }()
 	m.start = started(h)
 	name := make([]uint16, windows.MAX_LONG_PATH)
 	n := uint32(len(name))

@@ -16,10 +16,10 @@ import (
 type taskLimit interface {
 	// prepare makes what the limit needs before the start.
 	prepare(tr *Tree) error
-	// enter puts a thread that is about to fork where its child is limited.
-	enter(tr *Tree, tid int) error
-	// started limits a tree that runs already; all lists what it has by then.
-	started(tr *Tree, all func() []member) error
+	// alone reports whether nothing else may fork while fork runs.
+	alone(tr *Tree) bool
+	// fork runs fn, which forks on this thread, in such a way that the child is limited.
+	fork(tr *Tree, fn func() error) error
 	release(tr *Tree)
 	close() error
 }
@@ -27,11 +27,11 @@ type taskLimit interface {
 // noLimit is no limit.
 type noLimit struct{}
 
-func (noLimit) prepare(*Tree) error                  { return nil }
-func (noLimit) enter(*Tree, int) error               { return nil }
-func (noLimit) started(*Tree, func() []member) error { return nil }
-func (noLimit) release(*Tree)                        {}
-func (noLimit) close() error                         { return nil }
+func (noLimit) prepare(*Tree) error                 { return nil }
+func (noLimit) alone(*Tree) bool                    { return false }
+func (noLimit) fork(_ *Tree, fn func() error) error { return fn() }
+func (noLimit) release(*Tree)                       {}
+func (noLimit) close() error                        { return nil }
 
 // v2Limit is the pids controller in the tree's cgroup. It is written for trees without a limit, too: the directory may
 // have had another tenant.
@@ -55,6 +55,7 @@ func stepLimit(err error) error {
 // v1Limit is the v1 pids hierarchy. A thread can be in another directory than the rest of its process, and its children
 // begin where it is.
 type v1Limit struct {
+	noLimit
 	top top // directory of this table, without a limit
 
 	mu    sync.Mutex
@@ -103,22 +104,31 @@ func (l *v1Limit) prepare(tr *Tree) error {
 	return stepLimit(writeSmall(filepath.Join(dir, "pids.max"), strconv.Itoa(tr.pids+1))) // and the thread that forks
 }
 
-func (l *v1Limit) enter(tr *Tree, tid int) error {
-	dir := tr.place.tasks
-	if dir == "" {
-		dir = l.top.dir
+func (l *v1Limit) fork(tr *Tree, fn func() error) error {
+	if err := l.enter(tr, unix.Gettid()); err != nil {
+		return stepLimit(err)
 	}
-	l.mu.Lock()
-	there := l.where[tid] == dir
-	l.where[tid] = dir
-	l.mu.Unlock()
-	if there {
-		return nil
-	}
-	return stepLimit(writeSmall(filepath.Join(dir, "tasks"), strconv.Itoa(tid)))
+	return fn()
 }
 
-func (l *v1Limit) started(*Tree, func() []member) error { return nil }
+// enter puts one of the starters' threads where its child belongs. Any other thread, which starts what has no limit, is
+// nowhere.
+func (l *v1Limit) enter(tr *Tree, tid int) error {
+	dir := tr.place.tasks
+	l.mu.Lock()
+	at, starter := l.where[tid]
+	if dir == "" && starter {
+		dir = l.top.dir
+	}
+	if dir != "" {
+		l.where[tid] = dir
+	}
+	l.mu.Unlock()
+	if dir == at {
+		return nil
+	}
+	return writeSmall(filepath.Join(dir, "tasks"), strconv.Itoa(tid))
+}
 
 // release gives a directory to the next tree. What may be left in it counts against that one's limit, no more.
 func (l *v1Limit) release(tr *Tree) {
@@ -132,8 +142,9 @@ func (l *v1Limit) release(tr *Tree) {
 
 func (l *v1Limit) close() error { return l.top.remove() }
 
-// userLimit is RLIMIT_NPROC, which counts the tasks of a user. It cannot be set in the child before the exec, and not on
-// ourselves either: our own runtime would fail to make threads. So it is set on the tree once that runs.
+// userLimit is RLIMIT_NPROC, which counts the tasks of a user. A child inherits it, so it is set on ourselves for the time
+// of the fork. Should the user have that many tasks just then, our own runtime cannot make threads; it tries again for
+// 0.2 s, and by then the limit is lifted.
 type userLimit struct {
 	noLimit
 
@@ -142,16 +153,56 @@ type userLimit struct {
 	when  time.Time
 }
 
-// countLasts is how long a count of the user's tasks serves: counting reads all of /proc.
-const countLasts = time.Second
+const (
+	// countLasts is how long a count of the user's tasks serves: counting reads all of /proc.
+	countLasts = time.Second
+	// lowFor is how long our own limit is low at most, should the fork or the exec hang.
+	lowFor = 100 * time.Millisecond
+)
 
-func (l *userLimit) tasks() int {
+func (l *userLimit) alone(tr *Tree) bool { return tr.pids > 0 }
+
+func (l *userLimit) fork(tr *Tree, fn func() error) error {
+	if tr.pids == 0 {
+		return fn()
+	}
+	err := l.forkLow(tr, l.tasks(countLasts), fn)
+	if errors.Is(err, unix.EAGAIN) { // the user's tasks may have become more than the limit since they were counted
+		err = l.forkLow(tr, l.tasks(0), fn)
+	}
+	return err
+}
+
+func (l *userLimit) forkLow(tr *Tree, tasks int, fn func() error) error {
+	var own unix.Rlimit
+	if err := unix.Prlimit(0, unix.RLIMIT_NPROC, nil, &own); err != nil {
+		return stepLimit(err)
+	}
+	low := min(uint64(tasks+tr.pids), own.Max)
+	if err := unix.Prlimit(0, unix.RLIMIT_NPROC, &unix.Rlimit{Cur: min(low, own.Cur), Max: own.Max}, nil); err != nil {
+		return stepLimit(err)
+	}
+	var lift error
+	reset := sync.OnceFunc(func() { lift = unix.Prlimit(0, unix.RLIMIT_NPROC, &own, nil) })
+	timer := time.AfterFunc(lowFor, reset)
+	err := fn()
+	timer.Stop()
+	reset()
+	if err == nil {
+		// Now that it has one, it may not raise it either. EPERM: it has become another user (sudo).
+		_ = unix.Prlimit(tr.main.pid, unix.RLIMIT_NPROC, &unix.Rlimit{Cur: low, Max: low}, nil)
+	}
+	return errors.Join(err, stepLimit(lift))
+}
+
+// tasks is how many tasks the user has, by a count that is not older than age.
+func (l *userLimit) tasks(age time.Duration) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if time.Since(l.when) > countLasts {
+	if time.Since(l.when) > age {
 		l.count, l.when = countTasks(os.Geteuid()), time.Now()
 	}
-	l.count++
+	l.count++ // the one that is started now
 	return l.count
 }
 
@@ -165,50 +216,4 @@ func countTasks(uid int) (n int) {
 		}
 	}
 	return n
-}
-
-// started limits the tree's processes until a whole pass finds none that is not limited. Children of a limited process
-// are, so a pass without a find is a proof.
-func (l *userLimit) started(tr *Tree, all func() []member) error {
-	if tr.pids == 0 {
-		return nil
-	}
-	limit := uint64(l.tasks() + tr.pids)
-	for pass := range maxPasses {
-		found := false
-		pids := []int{tr.main.pid}
-		if pass > 0 {
-			pids = pids[:0]
-			for _, m := range all() {
-				pids = append(pids, m.pid)
-			}
-		}
-		for _, pid := range pids {
-			found = lower(pid, limit) || found
-		}
-		if !found && pass > 0 {
-			return nil
-		}
-		if pass == 0 {
-			// Nearly always: the program is still being loaded and has no child.
-			if s, ok := readStat(tr.main.pid); ok && len(childrenOf(s)) == 0 && s.alive() {
-				return nil
-			}
-		}
-	}
-	return stepLimit(errors.New("it forks faster than it can be limited"))
-}
-
-// maxPasses bounds the race of a limit against a program that forks. Each pass leaves fewer that can.
-const maxPasses = 100
-
-// lower lowers a process's limit, and reports whether that was necessary. One that has gone, or that became another
-// user's (sudo), is not limited.
-func lower(pid int, limit uint64) bool {
-	var l unix.Rlimit
-	if err := unix.Prlimit(pid, unix.RLIMIT_NPROC, nil, &l); err != nil || l.Cur <= limit && l.Max <= limit {
-		return false
-	}
-	l.Cur, l.Max = min(l.Cur, limit), min(l.Max, limit)
-	return unix.Prlimit(pid, unix.RLIMIT_NPROC, &l, nil) == nil
 }

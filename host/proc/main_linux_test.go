@@ -61,8 +61,9 @@ func play(name string) int {
 	return 0
 }
 
-// A setting is where and as whom a role is played.
+// A setting is what is ordered of a role, and where and as whom it is played.
 type setting struct {
+	order  order
 	uid    int    // an ordinary user; 0: as we are
 	cgroup string // v2 directory to be started in
 	ignore bool   // with HUP and INT ignored
@@ -70,7 +71,7 @@ type setting struct {
 }
 
 // perform plays a role and decodes its answer into out.
-func perform(t testing.TB, name string, in order, at setting, out any) {
+func perform(t testing.TB, name string, at setting, out any) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
 	if at.uid != 0 {
@@ -108,7 +109,7 @@ func perform(t testing.TB, name string, in order, at setting, out any) {
 			t.Error(err)
 		}
 	}
-	err = json.NewEncoder(stdin).Encode(in)
+	err = json.NewEncoder(stdin).Encode(at.order)
 	err = errors.Join(err, stdin.Close(), cmd.Wait())
 	if err != nil {
 		t.Fatalf("role %s: %v\n%s", name, err, stderr.String())

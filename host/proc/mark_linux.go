@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forking is held exclusively while our own RLIMIT_RTTIME carries a mark, and shared by other starts, so that none of
-// these inherits it. (A fork by other code of this process can. Its child is no member all the same: it has our session
+// forking is held exclusively while our own limits are those of one child, and shared by other starts, so that none of
+// these inherits them. (A fork by other code of this process can. Its child is no member all the same: it has our session
 // and is nobody's orphan.)
 var forking sync.RWMutex
 
@@ -97,11 +97,6 @@ func (r *markRung) spawn(ctx context.Context, tr *Tree, l launch) error {
 	if err == nil {
 		err = r.fork(ctx, tr, l)
 	}
-	if err == nil {
-		if err = r.limit.started(tr, func() []member { return r.members(tr) }); err != nil {
-			abandon(r, tr)
-		}
-	}
 	if err != nil {
 		r.release(tr)
 	}
@@ -110,8 +105,10 @@ func (r *markRung) spawn(ctx context.Context, tr *Tree, l launch) error {
 
 // fork starts the main process while we carry its mark.
 func (r *markRung) fork(ctx context.Context, tr *Tree, l launch) error {
-	return r.starter.fork(ctx, r.limit, tr, func() error {
-		return withMark(tr.place.mark, func() error { return launchIn(tr, l, noCgroup) })
+	return r.starter.fork(ctx, tr, func() error {
+		return withMark(tr.place.mark, func() error {
+			return r.limit.fork(tr, func() error { return launchIn(tr, l, noCgroup) })
+		})
 	})
 }
 

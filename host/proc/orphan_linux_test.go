@@ -72,7 +72,7 @@ func TestAdoptedZombiesAreReaped(t *testing.T) {
 			for range 20 {
 				tree, text := output(t, table, shell("for i in 1 2 3; do setsid sh -c 'echo $$; exec >/dev/null; sleep 0.1' & done"))
 				trees = append(trees, tree)
-				for _, word := range strings.Fields(text) {
+				for word := range strings.FieldsSeq(text) {
 					var pid int
 					if _, err := fmt.Sscan(word, &pid); err != nil {
 						t.Fatal(err)

@@ -151,8 +151,8 @@ func numbered(dir string) []int {
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
 	names, _ := f.Readdirnames(-1) // what was read before an error is still true
+	_ = f.Close()
 	var ns []int
 	for _, name := range names {
 		if n, err := strconv.Atoi(name); err == nil {

@@ -94,7 +94,7 @@ func TestLiveTrees(t *testing.T) {
 				testenv.NeedRoot(t)
 			}
 			var got lived
-			perform(t, "live", order{Rung: rung, Trees: trees}, setting{}, &got)
+			perform(t, "live", setting{order: order{Rung: rung, Trees: trees}}, &got)
 			t.Logf("%d trees: %d bytes and %.2f descriptors each, %d threads; started in %v, killed in %v", trees,
 				got.PerTree, float64(got.Descriptors)/100, got.Threads, got.StartAll, got.KillAll)
 			if got.PerTree > 8<<10 && !raceDetector || got.Descriptors > 105 || got.Threads > 20 {
@@ -133,8 +133,13 @@ func bomb(in order) (any, error) {
 		return nil, err
 	}
 	got := bombed{Rung: table.Rung(), Caveats: table.Caveats()}
-	for end := time.Now().Add(500 * time.Millisecond); time.Now().Before(end); {
+	look := func() bool {
 		got.Peak = max(got.Peak, len(proctest.Left(token)))
+		return got.Peak > in.Pids/2
+	}
+	testenv.Poll(soon, look) // it has gone off
+	for end := time.Now().Add(300 * time.Millisecond); time.Now().Before(end); {
+		look()
 	}
 	r := tree.Kill(context.Background(), 0)
 	got.Killed, got.Took, got.Left = r.Killed, r.Took, len(proctest.Left(token))+len(r.Survivors)
@@ -161,12 +166,12 @@ func TestForkBomb(t *testing.T) {
 		{"cgroup as somebody", Cgroup, somebody, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			at := setting{uid: tt.uid, tasks: pidsDir(t, outer)}
+			at := setting{order: order{Rung: tt.rung, Pids: limit}, uid: tt.uid, tasks: pidsDir(t, outer)}
 			if tt.rung == Cgroup {
 				at.cgroup = testenv.Cgroup(t, tt.uid)
 			}
 			var got bombed
-			perform(t, "bomb", order{Rung: tt.rung, Pids: limit}, at, &got)
+			perform(t, "bomb", at, &got)
 			t.Logf("%d tasks at most; %d killed in %v; caveats %q", got.Peak, got.Killed, got.Took, got.Caveats)
 			if got.Peak > limit+tt.slack || got.Peak < limit/2 {
 				t.Errorf("%d tasks, want about %d", got.Peak, limit)

@@ -64,7 +64,7 @@ type starters struct {
 
 // fork runs fn, which forks, on a suitable thread. The error is fn's, or the cause of ctx, which bounds the wait for a
 // free thread.
-func (s *starters) fork(ctx context.Context, limit taskLimit, tr *Tree, fn func() error) error {
+func (s *starters) fork(ctx context.Context, tr *Tree, fn func() error) error {
 	if tr.place.tasks == "" {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -77,9 +77,7 @@ func (s *starters) fork(ctx context.Context, limit taskLimit, tr *Tree, fn func(
 	done := make(chan struct{})
 	job := func() {
 		defer close(done)
-		if err = limit.enter(tr, unix.Gettid()); err == nil {
-			err = fn()
-		}
+		err = fn()
 	}
 	select {
 	case s.jobs <- job:

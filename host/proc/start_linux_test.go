@@ -178,7 +178,7 @@ func TestWhatAChildInherits(t *testing.T) {
 func TestIgnoredSignalsAreNotInherited(t *testing.T) {
 	t.Parallel()
 	var ignored string
-	perform(t, "ignore", order{}, setting{ignore: true}, &ignored)
+	perform(t, "ignore", setting{ignore: true}, &ignored)
 	if want := "SigIgn:\t0000000000000000\n"; ignored != want {
 		t.Errorf("a command has %q, want %q", ignored, want)
 	}

@@ -46,6 +46,7 @@ type sweeper struct {
 	wide    time.Time // when all lists were read last
 	round   uint64
 	strange bool // the last sweep saw somebody who may belong to anybody
+	skipped bool // the last sweep left out somebody of a tree that is being started
 	buf     []byte
 }
 
@@ -99,12 +100,14 @@ func startSweeper(f *family) (*sweeper, error) {
 // stop ends the sweeper after what it would still have killed and reaped.
 func (s *sweeper) stop() {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(lull) {
-		left := 0
+		nobodys := false
 		s.call(func() {
 			s.sweep(tasks(s.pid))
-			left = len(s.orphans)
+			for _, o := range s.orphans {
+				nobodys = nobodys || len(o.trees) == 0
+			}
 		})
-		if left == 0 {
+		if !nobodys {
 			break
 		}
 	}
@@ -237,8 +240,11 @@ func (s *sweeper) tidy() {
 // near lists the threads whose children orphans usually are.
 func (s *sweeper) near() []int { return append([]int{s.pid}, s.hot...) }
 
-// undecided is when to look again at orphans that are left alone for the time being; 0 if there are none.
+// undecided is when to look again at who was left alone for the time being; 0 if there is nobody.
 func (s *sweeper) undecided() (wait time.Duration) {
+	if s.skipped {
+		return settle
+	}
 	for _, o := range s.orphans {
 		switch {
 		case len(o.trees) > 0:
@@ -292,7 +298,7 @@ func (s *sweeper) clean(st *strike) bool { return st.main && st.round != s.round
 // sweep reads the lists of children of some of our threads, kills and reaps. It reports whether anything changed.
 func (s *sweeper) sweep(threads []int) (moved bool) {
 	s.round++
-	s.strange = false
+	s.strange, s.skipped = false, false
 	for _, tid := range threads {
 		for _, pid := range s.children(tid) {
 			o := s.orphan(pid)
@@ -349,6 +355,7 @@ func (s *sweeper) orphan(pid int) *orphan {
 	}
 	// Asked again: it may have become known as a main process since.
 	if o.starting || s.f.isMain(pid) {
+		s.skipped = s.skipped || o.starting
 		return nil
 	}
 	s.orphans[pid] = o
@@ -388,13 +395,15 @@ func (s *sweeper) meet(pid int, o *orphan) (moved bool) {
 		// In a fight nobody's orphans are not given time to show their second sign: they could fork in it.
 		_ = unix.Kill(pid, unix.SIGKILL) // EPERM: it stays, and will be named
 		o.struck, moved = true, true
+		for _, st := range strikes {
+			st.k.saw(pid)
+		}
 	} else if doubt {
 		s.strange = true
 	}
 	if moved {
 		for _, st := range strikes {
 			st.moved = now
-			st.k.saw(pid)
 		}
 	}
 	return moved

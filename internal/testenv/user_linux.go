@@ -84,7 +84,7 @@ func MakeCgroup(uid int) (leaf string, remove func() error, err error) {
 	if _, err := os.Stat(root + "/cgroup.procs"); err != nil {
 		root += "/unified" // and beside v1
 	}
-	top, err := os.MkdirTemp(root, "sallyport-test-")
+	top, err := os.MkdirTemp(root, "test-sallyport-")
 	if err != nil {
 		return "", nil, fmt.Errorf("make a cgroup: %w", err)
 	}

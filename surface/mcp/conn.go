@@ -243,8 +243,12 @@ func (c *conn) answer(r *jsonrpc.Response) bool {
 	}
 	line := answer(p.id, r)
 	mine, there := c.pending.answered(r.ID, line, &c.out)
-	if mine { // the goroutine of the call has nothing else to do
+	switch {
+	case !mine:
+	case p.method == "tools/call": // its goroutine has nothing else to do
 		c.out.drain()
+	default: // others may hold up what comes after them
+		go c.out.drain()
 	}
 	return there
 }

@@ -19,6 +19,7 @@ func (c *conn) askRoots(req sdk.Request) {
 		return
 	}
 	p := session.InitializeParams()
+	//nolint:staticcheck // deprecated with the session era, whose clients have no other way to say it
 	if p == nil || p.Capabilities == nil || p.Capabilities.RootsV2 == nil {
 		return
 	}
@@ -33,7 +34,7 @@ func (c *conn) askRoots(req sdk.Request) {
 		defer close(known)
 		ctx, cancel := context.WithTimeout(c.ctx, rootsWait)
 		defer cancel()
-		res, err := session.ListRoots(ctx, nil)
+		res, err := session.ListRoots(ctx, nil) //nolint:staticcheck // as above
 		if err != nil || len(res.Roots) != 1 {
 			return
 		}

@@ -245,8 +245,8 @@ func TestStopByContext(t *testing.T) {
 	testenv.Eventually(t, patience, func() bool { return p.fake.Live() == 1 }, "it runs")
 	p.stop()
 	select {
-	case <-p.ended:
-		p.ended <- nil
+	case err := <-p.ended:
+		p.ended <- err
 	case <-time.After(patience):
 		t.Fatal("the server goes on")
 	}

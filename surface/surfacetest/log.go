@@ -5,6 +5,7 @@ import (
 	"context"
 	"regexp"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -15,29 +16,45 @@ import (
 type Log struct {
 	mu       sync.Mutex
 	data     []byte
-	streams  []sallyport.Stream // of each byte
-	starts   []int64            // of each line
-	fresh    bool               // the last line has ended
+	runs     []run   // of one stream each
+	starts   []int64 // of each line
 	last     time.Time
 	dropFrom sallyport.Offset
 	dropped  int64
 	changed  chan struct{} // closed and replaced at every change
 }
 
+// A run is a stretch of output of one stream.
+type run struct {
+	from   int64
+	stream sallyport.Stream
+}
+
 // NewLog returns an empty log.
-func NewLog() *Log { return &Log{fresh: true, changed: make(chan struct{})} }
+func NewLog() *Log { return &Log{changed: make(chan struct{})} }
 
 // Append writes output.
 func (l *Log) Append(stream sallyport.Stream, p []byte) {
-	l.mu.Lock()
-	for _, b := range p {
-		if l.fresh {
-			l.starts = append(l.starts, int64(len(l.data)))
-		}
-		l.fresh = b == '\n'
-		l.data = append(l.data, b)
-		l.streams = append(l.streams, stream)
+	if len(p) == 0 {
+		return
 	}
+	l.mu.Lock()
+	at := int64(len(l.data))
+	if n := len(l.runs); n == 0 || l.runs[n-1].stream != stream {
+		l.runs = append(l.runs, run{at, stream})
+	}
+	if at == 0 || l.data[at-1] == '\n' {
+		l.starts = append(l.starts, at)
+	}
+	for i := 0; i < len(p)-1; i++ {
+		n := bytes.IndexByte(p[i:len(p)-1], '\n')
+		if n < 0 {
+			break
+		}
+		i += n
+		l.starts = append(l.starts, at+int64(i)+1)
+	}
+	l.data = append(l.data, p...)
 	l.last = time.Now()
 	l.mu.Unlock()
 	l.Wake()
@@ -109,14 +126,28 @@ func (l *Log) Read(_ context.Context, r sallyport.Range) (sallyport.Chunk, error
 	}
 	c.From = sallyport.Offset(from)
 	at := from
-	for ; at < end && len(c.Data) < limit; at++ {
-		if r.Stream == sallyport.AnyStream || l.streams[at] == r.Stream {
-			c.Data = append(c.Data, l.data[at])
+	for at < end && len(c.Data) < limit {
+		stream, until := l.run(at)
+		n := min(until, end) - at
+		if r.Stream == sallyport.AnyStream || stream == r.Stream {
+			n = min(n, int64(limit-len(c.Data)))
+			c.Data = append(c.Data, l.data[at:at+n]...)
 		}
+		at += n
 	}
-	c.Next = sallyport.Offset(max(at, from))
+	c.Next = sallyport.Offset(at)
 	c.EOF = at >= int64(len(l.data))
 	return c, nil
+}
+
+// run is the stream of a byte, and where another begins.
+func (l *Log) run(at int64) (sallyport.Stream, int64) {
+	i := sort.Search(len(l.runs), func(i int) bool { return l.runs[i].from > at })
+	until := int64(len(l.data))
+	if i < len(l.runs) {
+		until = l.runs[i].from
+	}
+	return l.runs[i-1].stream, until
 }
 
 // Lines implements [sallyport.Output]. Lines of one stream keep their numbers in the whole log.
@@ -169,7 +200,8 @@ func (l *Log) matcher(q sallyport.LineQuery) (func(int64) bool, error) {
 		return nil, &sallyport.Error{Code: sallyport.Invalid, Msg: "grep: " + err.Error()}
 	}
 	return func(i int64) bool {
-		return (q.Stream == sallyport.AnyStream || l.streams[l.starts[i]] == q.Stream) && (q.Grep == "" || re.Match(l.line(i)))
+		stream, _ := l.run(l.starts[i])
+		return (q.Stream == sallyport.AnyStream || stream == q.Stream) && (q.Grep == "" || re.Match(l.line(i)))
 	}, nil
 }
 

@@ -36,8 +36,10 @@ func TestDecodeExec(t *testing.T) {
 		{`{"command":"x","stdin":""}`, execArgs{command: sallyport.Command{Text: "x", Stdin: sallyport.StdinData, Input: []byte{}}}},
 		{`{"command":"x","max_output":5,"streams":"SPLIT"}`, execArgs{maxOutput: 1000, command: sallyport.Command{Text: "x", Split: true}}},
 		{`{"command":"x","maxOutput":1e9}`, execArgs{maxOutput: 200_000, command: sallyport.Command{Text: "x"}}},
-		{`{"command":"ls</arg_value>","working_directory":"/a</arg_value>>\n"}`, execArgs{command: sallyport.Command{Text: "ls", Dir: "/a"},
-			warnings: []string{"a stray </arg_value> was cut off the end of command", "a stray </arg_value>> was cut off the end of working_directory"}}},
+		{`{"command":"ls</arg_value>","working_directory":"/a</arg_value>>\n"}`, execArgs{
+			command:  sallyport.Command{Text: "ls", Dir: "/a"},
+			warnings: []string{"a stray </arg_value> was cut off the end of command", "a stray </arg_value>> was cut off the end of working_directory"},
+		}},
 		{`{"command":"echo '<a></parameter>'"}`, execArgs{command: sallyport.Command{Text: "echo '<a></parameter>'"}}},
 	} {
 		got, err := decodeExec(json.RawMessage(tt.args), set)

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"crypto/rand"
+	"sync/atomic"
 	"time"
 
 	"github.com/sallyport-sh/sallyport"
@@ -15,6 +16,14 @@ type Exec struct {
 	runs     sallyport.Runs
 	settings func(agent string) Settings
 	tracks   tracks
+	last     atomic.Pointer[served] // most callers ask the same again and again
+}
+
+// served are the tools of a caller, and what they depend on.
+type served struct {
+	where Where
+	set   Settings
+	tools []Tool
 }
 
 var _ Family = (*Exec)(nil)
@@ -27,6 +36,9 @@ func NewExec(runs sallyport.Runs, settings func(agent string) Settings) *Exec {
 // Tools implements [Family].
 func (x *Exec) Tools(w Where) []Tool {
 	set := x.settings(w.Caller.AgentID).complete()
+	if l := x.last.Load(); l != nil && l.where == w && l.set == set {
+		return l.tools
+	}
 	var all []Tool
 	if set.Exec {
 		all = append(all, execTool(w, set))
@@ -34,6 +46,7 @@ func (x *Exec) Tools(w Where) []Tool {
 	if set.Process {
 		all = append(all, processTool())
 	}
+	x.last.Store(&served{w, set, all})
 	return all
 }
 

@@ -76,7 +76,7 @@ func (o output) body(none string) string {
 
 // note says in a header what the output leaves out, how to get it, and what in it is not as it was.
 func (o output) note(id sallyport.SessionID, set Settings) string {
-	s := ""
+	var b strings.Builder
 	var nuls, invalid int64
 	for i, v := range o.views {
 		nuls += v.Facts.NULs
@@ -84,25 +84,25 @@ func (o output) note(id sallyport.SessionID, set Settings) string {
 		if v.Binary != "" || !v.Truncated() {
 			continue
 		}
-		s += "; " + o.stream(i) + v.Note()
+		b.WriteString("; " + o.stream(i) + v.Note())
 		switch {
 		case v.Omitted == 0:
 		case set.Process:
-			s += ": " + o.logCall(id, i, v)
+			b.WriteString(": " + o.logCall(id, i, v))
 		default:
-			s += fmt.Sprintf(": pass maxOutput, at most %d", set.MaxOutputLimit)
+			fmt.Fprintf(&b, ": pass maxOutput, at most %d", set.MaxOutputLimit)
 		}
 	}
 	if nuls > 0 {
-		s += fmt.Sprintf("; %s NUL shown as \\x00", view.Count(nuls))
+		fmt.Fprintf(&b, "; %s NUL shown as \\x00", view.Count(nuls))
 	}
 	if invalid > 0 {
-		s += fmt.Sprintf("; %s bytes are not UTF-8, shown as \uFFFD", view.Count(invalid))
+		fmt.Fprintf(&b, "; %s not UTF-8, shown as \uFFFD", bytesOf(int(invalid)))
 	}
 	if o.lost != "" {
-		s += "; output incomplete: " + o.lost
+		b.WriteString("; output incomplete: " + o.lost)
 	}
-	return s
+	return b.String()
 }
 
 func (o output) stream(i int) string {

@@ -88,15 +88,57 @@ func waitAny(ctx context.Context, all []*polled, p processArgs, progress func(st
 	wg.Wait()
 }
 
+// wait waits for news of one session.
 func (s *polled) wait(ctx context.Context, p processArgs, o waiting) (sallyport.Woke, error) {
 	st, err := s.session.Status(ctx)
 	if err != nil {
 		return sallyport.Woke{}, err
 	}
 	o.since = st.Started
-	return waitWith(ctx, s.session, sallyport.Wake{
-		From: st.Seen, Until: p.until, Quiet: p.quiet, Output: p.until == "" && p.quiet == 0,
-	}, o)
+	ctx, cancel := context.WithTimeout(ctx, o.window)
+	defer cancel()
+	o.window = 0
+	w := sallyport.Wake{From: st.Seen, Until: p.until, Quiet: p.quiet, Output: p.until == "" && p.quiet == 0}
+	for {
+		woke, err := waitWith(ctx, s.session, w, o)
+		if err != nil || woke.By != sallyport.WokeOutput {
+			return woke, err
+		}
+		if s.whole(ctx, st.Seen, woke.Status) {
+			if st.Output.End > st.Seen { // it was there before
+				return woke, nil
+			}
+			return s.settle(ctx, woke)
+		}
+		w.From = woke.Status.Output.End
+	}
+}
+
+// A burst of output is one piece of news: a poll that woke waits until it pauses. A turn for each line would cost more.
+const (
+	burstPause = 50 * time.Millisecond
+	burstMost  = 500 * time.Millisecond
+)
+
+// settle waits for the end of a burst.
+func (s *polled) settle(ctx context.Context, woke sallyport.Woke) (sallyport.Woke, error) {
+	ctx, cancel := context.WithTimeout(ctx, burstMost)
+	defer cancel()
+	later, err := s.session.Wait(ctx, sallyport.Wake{From: woke.Status.Seen, Quiet: burstPause})
+	if later.By == sallyport.WokeEnd {
+		woke.By = sallyport.WokeEnd
+	}
+	return woke, err
+}
+
+// whole reports whether what is new can be delivered: the beginning of a character alone is no news.
+func (s *polled) whole(ctx context.Context, seen sallyport.Offset, st sallyport.Status) bool {
+	const most = 8 << 10 // more than is ever held back
+	if st.Output.End-seen >= most {
+		return true
+	}
+	c, err := s.session.Read(ctx, sallyport.Range{From: seen, Max: most})
+	return err != nil || len(c.Data) == 0 || text.Complete(c.Data) > 0
 }
 
 // deliver makes the reply for one session and marks what it delivers. It reports whether there was news.

@@ -36,7 +36,7 @@ type Annotations struct {
 
 // A Family is a set of tools as one ecosystem knows them. It is safe for concurrent use.
 type Family interface {
-	// Tools are the tools that a caller is served now, in order.
+	// Tools are the tools that a caller is served now, in order. The slice is not to be changed.
 	Tools(w Where) []Tool
 	// Call carries out a call of one of them. It returns early when ctx is done, as the tool's contract says, and never
 	// panics.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/sallyport-sh/sallyport/surface/text"
@@ -81,8 +82,7 @@ func (a *rows) first(n int) edge {
 // last is the end of the piece, of at most n code points.
 func (a *rows) last(n int) edge {
 	e := edge{}
-	for i := len(a.rows) - 1; i >= 0; i-- {
-		w := a.rows[i]
+	for _, w := range slices.Backward(a.rows) {
 		if e.chars+w.chars <= n {
 			e.chars += w.chars
 			continue

@@ -6,6 +6,7 @@
 package jsonobj
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -115,8 +116,12 @@ func String(data []byte) (string, error) {
 	if !utf8.Valid(body) {
 		return "", errors.New("a string is not UTF-8")
 	}
-	out := make([]byte, 0, len(body))
-	for i := 0; i < len(body); i++ {
+	plain := bytes.IndexByte(body, '\\')
+	if plain < 0 {
+		return string(body), nil
+	}
+	out := append(make([]byte, 0, len(body)), body[:plain]...)
+	for i := plain; i < len(body); i++ {
 		if body[i] != '\\' {
 			out = append(out, body[i])
 			continue

@@ -15,8 +15,11 @@ func TestMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Member{
-		{"a", json.RawMessage("1")}, {"b\u00e9", json.RawMessage(`{"x":[1,"]}"]}`)}, {"a", json.RawMessage(`"\""`)},
-		{"c", json.RawMessage("[ ]")}, {"d", json.RawMessage("null")},
+		{"a", json.RawMessage("1")},
+		{"b\u00e9", json.RawMessage(`{"x":[1,"]}"]}`)},
+		{"a", json.RawMessage(`"\""`)},
+		{"c", json.RawMessage("[ ]")},
+		{"d", json.RawMessage("null")},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
