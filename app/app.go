@@ -146,7 +146,7 @@ func (a *App) configure(ctx context.Context, o Options) error {
 		return err
 	}
 	for _, w := range append(a.paths.Warnings, s.Warnings...) {
-		a.Log.Warn(w)
+		a.Log.Warn("configuration", "warning", w)
 	}
 	return a.paths.MakeState()
 }

@@ -29,7 +29,7 @@ func latency(ctx context.Context, b *bench) ([]row, error) {
 	argv := map[string]any{"argv": []string{"/bin/true"}}
 	literal := map[string]any{"command": "/bin/true"}
 	shell := map[string]any{"command": "true; true"}
-	sync, err := diskSync(b.dir)
+	disk, err := diskSync(b.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func latency(ctx context.Context, b *bench) ([]row, error) {
 		{"bash", func() (time.Duration, error) {
 			return rawRun("/bin/bash", "bash", "--noprofile", "--norc", "-c", "true; true")
 		}},
-		{"sync", sync},
+		{"sync", disk},
 		{"noop", noop.timed(ctx, "noop", map[string]any{})},
 		{"argv, answer", answer.timed(ctx, "exec", argv)},
 		{"literal, answer", answer.timed(ctx, "exec", literal)},
@@ -51,7 +51,12 @@ func latency(ctx context.Context, b *bench) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	floor, bash := got.p50("raw")+got.p50("noop"), got.p50("bash")+got.p50("noop")
+	return got.latencies(), nil
+}
+
+// latencies puts the samples of promise 1 into rows.
+func (s samples) latencies() []row {
+	floor, bash := s.p50("raw")+s.p50("noop"), s.p50("bash")+s.p50("noop")
 	var rows []row
 	for _, form := range []struct {
 		what, key string
@@ -63,7 +68,7 @@ func latency(ctx context.Context, b *bench) ([]row, error) {
 		{"text for the shell, against a bash floor", "shell", bash, 0},
 	} {
 		for _, sync := range []string{"answer", "start"} {
-			p50, limit := got.p50(form.key+", "+sync), form.limit
+			p50, limit := s.p50(form.key+", "+sync), form.limit
 			if sync == "start" {
 				limit = 0
 			}
@@ -76,9 +81,9 @@ func latency(ctx context.Context, b *bench) ([]row, error) {
 		}
 	}
 	rows = append(rows, row{promise: 1, what: "floors, p50: fork+exec of true · of bash · call of a tool that does nothing · (sync of a row by itself)", measured: fmt.Sprintf(
-		"%s · %s · %s · (%s)", ms(got.p50("raw")), ms(got.p50("bash")), ms(got.p50("noop")), ms(got.p50("sync")),
+		"%s · %s · %s · (%s)", ms(s.p50("raw")), ms(s.p50("bash")), ms(s.p50("noop")), ms(s.p50("sync")),
 	), kept: true})
-	return rows, nil
+	return rows
 }
 
 // timed makes a call into something that can be measured.

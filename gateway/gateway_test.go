@@ -25,8 +25,8 @@ func TestRecordThenStartThenAnswer(t *testing.T) {
 		answered <- err
 	}()
 	select {
-	case <-answered:
-		t.Fatal("answered before the record was on disk")
+	case err := <-answered:
+		t.Fatalf("answered before the record was on disk (%v)", err)
 	case <-time.After(20 * time.Millisecond):
 	}
 	close(b.journal.held)
@@ -175,8 +175,10 @@ func TestNotices(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	end := func(scope sallyport.Scope, id sallyport.SessionID, out string, o sallyport.Outcome, background bool) {
-		st := sallyport.Status{ID: id, Scope: scope, State: sallyport.Ended, Outcome: &o, Background: background,
-			Output: sallyport.OutputStat{End: sallyport.Offset(len(out))}}
+		st := sallyport.Status{
+			ID: id, Scope: scope, State: sallyport.Ended, Outcome: &o, Background: background,
+			Output: sallyport.OutputStat{End: sallyport.Offset(len(out))},
+		}
 		b.host.sessions[id] = &fakeSession{st: st, out: out}
 		b.Ended(st)
 	}

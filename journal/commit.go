@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/sallyport-sh/sallyport"
 )
@@ -124,7 +125,7 @@ func (j *Journal) syncBatch() error {
 		return nil
 	}
 	first := j.synced == 0
-	dirs := j.entries[:len(j.entries):len(j.entries)]
+	dirs := slices.Clip(j.entries)
 	var pieces []piece
 	for _, s := range j.dirty {
 		pieces = append(pieces, piece{s, s.f, len(s.tail), s.sealed})

@@ -35,7 +35,7 @@ func held(path string) bool {
 		return false
 	}
 	defer func() { _ = f.Close() }() // read only
-	return flock(f, unix.LOCK_SH) == unix.EWOULDBLOCK
+	return errors.Is(flock(f, unix.LOCK_SH), unix.EWOULDBLOCK)
 }
 
 func flock(f *os.File, how int) error {

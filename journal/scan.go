@@ -63,7 +63,7 @@ func (s *scanner) next(ctx context.Context) (Row, error) {
 			s.before, s.seq, s.off = row.Hash, row.Seq, s.off+int64(len(text))+1
 			return row, nil
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			var end int64
 			if end, err = s.dirty(); err == nil && end == 0 {
 				return Row{}, io.EOF
@@ -104,14 +104,14 @@ func (s *scanner) line() ([]byte, error) {
 		if len(have) > 0 && have[0] == 0 {
 			return nil, io.EOF
 		}
-		if n := bytes.IndexByte(have, '\n'); n >= 0 {
-			return have[:n], nil
+		if line, _, ok := bytes.Cut(have, []byte{'\n'}); ok {
+			return line, nil
 		}
 		if len(have) >= MaxRow {
 			return nil, errLong
 		}
 		n, err := s.f.ReadAt(s.chunk, s.off+int64(len(have)))
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("cannot be read: %w", err)
 		}
 		if n == 0 && len(have) == 0 {
@@ -132,7 +132,7 @@ func (s *scanner) dirty() (end int64, err error) {
 			end = at + int64(len(rest))
 		}
 		at += int64(n)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return end, nil
 		}
 		if err != nil {

@@ -89,7 +89,7 @@ func segmentRows(ctx context.Context, dir string, number int, live bool) ([]Row,
 	var rows []Row
 	for {
 		row, err := s.next(ctx)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return rows, nil
 		}
 		if err != nil {

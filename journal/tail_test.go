@@ -66,7 +66,7 @@ func TestTail(t *testing.T) {
 	}
 	stop := errors.New("enough")
 	calls := 0
-	if err := Tail(t.Context(), dir, 3, func(string, Row) error { calls++; return stop }); err != stop || calls != 1 {
+	if err := Tail(t.Context(), dir, 3, func(string, Row) error { calls++; return stop }); !errors.Is(err, stop) || calls != 1 {
 		t.Errorf("%d calls, %v", calls, err)
 	}
 	if got, err := tail(t, filepath.Join(dir, "none"), 3, names); got != nil || err != nil {

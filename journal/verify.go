@@ -224,7 +224,7 @@ func (c *check) segment(ctx context.Context, number int) {
 	for first := true; ctx.Err() == nil; first = false {
 		at := s.off
 		row, err := s.next(ctx)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err == nil {

@@ -11,13 +11,19 @@ import (
 
 func TestBaseEnv(t *testing.T) {
 	t.Parallel()
-	pass := []string{"HOME=/h", "PATH=/bin", "LANG=C", "SSH_AUTH_SOCK=/s", "KUBECONFIG=/k", "XDG_RUNTIME_DIR=/run", "TOKENIZER=x",
-		"MONKEY=1", "KEYBOARD=us", "NO_PROXY=x", "GOOGLE_APPLICATION_CREDENTIALS_DIR=/g"}
-	silent := []string{"LD_PRELOAD=x", "DYLD_INSERT_LIBRARIES=x", "BASH_ENV=/x", "ENV=/x", "BASH_FUNC_ls%%=() { x; }",
+	pass := []string{
+		"HOME=/h", "PATH=/bin", "LANG=C", "SSH_AUTH_SOCK=/s", "KUBECONFIG=/k", "XDG_RUNTIME_DIR=/run", "TOKENIZER=x",
+		"MONKEY=1", "KEYBOARD=us", "NO_PROXY=x", "GOOGLE_APPLICATION_CREDENTIALS_DIR=/g",
+	}
+	silent := []string{
+		"LD_PRELOAD=x", "DYLD_INSERT_LIBRARIES=x", "BASH_ENV=/x", "ENV=/x", "BASH_FUNC_ls%%=() { x; }",
 		"GIT_EXEC_PATH=/tmp/ep", "PYTHONPATH=/x", "NODE_OPTIONS=--require=x", "VIRTUAL_ENV=/v", "CONDA_PREFIX=/c", "IFS=x",
-		"SALLYPORT_SESSION=other", "SHELL=/bin/zsh", "malformed"}
-	secret := []string{"OPENAI_API_KEY=1", "X_TOKEN=1", "AWS_SECRET_ACCESS_KEY=1", "GITHUB_TOKEN=1", "DB_PASSWORD=1", "token=1",
-		"DATABASE_URL=1", "GH_TOKEN=1", "AWS_SESSION_TOKEN=1", "ANTHROPIC_APIKEY=1", "MY_SECRET=1"}
+		"SALLYPORT_SESSION=other", "SHELL=/bin/zsh", "malformed",
+	}
+	secret := []string{
+		"OPENAI_API_KEY=1", "X_TOKEN=1", "AWS_SECRET_ACCESS_KEY=1", "GITHUB_TOKEN=1", "DB_PASSWORD=1", "token=1",
+		"DATABASE_URL=1", "GH_TOKEN=1", "AWS_SESSION_TOKEN=1", "ANTHROPIC_APIKEY=1", "MY_SECRET=1",
+	}
 	vars, dropped := baseEnv(slices.Concat(pass, silent, secret), []string{"GH_TOKEN"})
 	for _, kv := range append(pass, "GH_TOKEN=1") {
 		name, value, _ := strings.Cut(kv, "=")

@@ -231,8 +231,10 @@ func testWorkdir(t *testing.T, h *Harness) {
 }
 
 func testEnvironment(t *testing.T, h *Harness) {
-	_, out := h.Run(t, sallyport.Command{Text: `echo "$A|$SALLYPORT_SHELL|$GIT_TERMINAL_PROMPT|$PAGER|${SALLYPORT_TEXT-unset}"; env | grep -c SALLYPORT_TEXT`,
-		Env: map[string]string{"A": "$HOME `x`"}})
+	_, out := h.Run(t, sallyport.Command{
+		Text: `echo "$A|$SALLYPORT_SHELL|$GIT_TERMINAL_PROMPT|$PAGER|${SALLYPORT_TEXT-unset}"; env | grep -c SALLYPORT_TEXT`,
+		Env:  map[string]string{"A": "$HOME `x`"},
+	})
 	if out != "$HOME `x`|exec|0|cat|unset\n0\n" {
 		t.Errorf("environment: %q", out)
 	}
