@@ -93,11 +93,9 @@ func (s *session) Status(context.Context) (sallyport.Status, error) {
 	return st, nil
 }
 
-// alive keeps the holders that still live, or that were never of the tree and so cannot be told.
+// alive keeps the holders that still live, under the names they have by now: a shell's child soon becomes a program.
 func alive(held, left []sallyport.Process) []sallyport.Process {
-	return slices.DeleteFunc(slices.Clone(held), func(h sallyport.Process) bool {
-		return !slices.ContainsFunc(left, func(l sallyport.Process) bool { return l.PID == h.PID })
-	})
+	return slices.DeleteFunc(slices.Clone(left), func(l sallyport.Process) bool { return !containsPID(held, l.PID) })
 }
 
 // Read implements [sallyport.Output].
