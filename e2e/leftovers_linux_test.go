@@ -21,8 +21,9 @@ func TestBackgroundInTheShell(t *testing.T) {
 	if r.Status != "completed" || r.Exit() != 0 || !strings.Contains(r.Text, "hi") {
 		t.Errorf("sleep 300 & echo hi: %s", r)
 	}
-	if len(r.HeldBy) != 1 || r.HeldBy[0].Name != "sleep" || !strings.Contains(r.Text, "sleep") {
-		t.Errorf("the holder is not named: %v\n%s", r.HeldBy, r)
+	// On a busy machine the shell's child may not have become sleep yet.
+	if len(r.HeldBy) != 1 || (r.HeldBy[0].Name != "sleep" && r.HeldBy[0].Name != "bash") || !strings.Contains(r.Text, r.HeldBy[0].Name) {
+		t.Fatalf("the holder is not named: %v\n%s", r.HeldBy, r)
 	}
 	if r.SessionID == "" {
 		t.Fatalf("no session to end it by: %s", r)

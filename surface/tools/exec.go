@@ -203,6 +203,11 @@ func (e *execution) ended(ctx context.Context, st sallyport.Status) reply {
 	}
 	r := endReply(st, out, e.set)
 	r.warn(e.args.warnings)
+	if len(st.Left) > 0 {
+		if r.facts.Tail, err = view.Tail(ctx, e.session, st, tailChars); err != nil {
+			return e.broken(err)
+		}
+	}
 	keep := (out.truncated() || len(st.Left) > 0) && e.set.Process
 	mark := sallyport.Mark{Seen: out.next, SawEnd: true, Release: !keep, Background: len(st.Left) > 0}
 	if keep {

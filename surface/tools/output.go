@@ -134,6 +134,7 @@ func (o output) fill(f *Facts) {
 		}
 		f.Truncated = f.Truncated || v.Truncated()
 		f.TotalBytes += v.Shown + v.Omitted
+		f.ShownBytes += v.Shown
 		f.OmittedBytes += v.Omitted
 		f.OmittedLines += v.OmittedLines
 		f.DroppedBytes = v.Dropped // of both streams

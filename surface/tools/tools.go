@@ -38,8 +38,8 @@ type Annotations struct {
 type Family interface {
 	// Tools are the tools that a caller is served now, in order. The slice is not to be changed.
 	Tools(w Where) []Tool
-	// Call carries out a call of one of them. It returns early when ctx is done, as the tool's contract says, and never
-	// panics.
+	// Call carries out a call of one of them. When ctx is done it returns soon, as the tool's contract says. A panic is a
+	// fault of the family, which servers answer as an internal error.
 	Call(ctx context.Context, c Call) Result
 }
 
@@ -149,6 +149,7 @@ type Facts struct {
 	Binary       string  `json:"binary,omitempty"` // what the output is, if it is no text
 	Truncated    bool    `json:"truncated,omitempty"`
 	TotalBytes   int64   `json:"totalBytes,omitempty"`
+	ShownBytes   int64   `json:"shownBytes,omitempty"`   // that Output and Stderr stand for
 	OmittedBytes int64   `json:"omittedBytes,omitempty"` // process log shows them
 	OmittedLines int64   `json:"omittedLines,omitempty"`
 	DroppedBytes int64   `json:"droppedBytes,omitempty"` // gone: the output quota took them
