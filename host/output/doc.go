@@ -21,7 +21,7 @@
 // begins there, written before its bytes are. A session whose output is all standard output and came within 50 ms has
 // no index: its only record would be {0, birth of the spool, stdout}. See [readIndex] for the format.
 //
-// Both files together stay within the quota, but for the block that a file ends in and the 512 bytes of the header.
-// The index alone stays within an eighth of it: when streams alternate so fast that it would not, the middle goes
-// earlier.
+// Both files together stay within the quota, but for a header and the few blocks that lie half in a gap or at an end.
+// The index alone stays within an eighth of the quota: when streams alternate so fast that it would not, the middle
+// goes earlier.
 package output

@@ -268,10 +268,9 @@ func (w *writer) due(s sallyport.Stream, now time.Time, quota int64) bool {
 	return w.recs == 0 || s != w.stream || now.Sub(w.recorded) >= interval(w.recs, quota)
 }
 
-// interval is the time between records of one stream: 50 ms, but from 65,536 records on (or a quarter of what the
-// quota allows) 1 s, and twice as long with each further quarter of that number. At the default quota a log that
-// prints without pause has 65,536 records after an hour and 130,000 after a quarter of a day; without this it would
-// reach the allowed 349,525 in five hours and lose its middle for the sake of time stamps.
+// interval is the time between records of one stream: 50 ms; from 65,536 records on (or a quarter of what the quota
+// allows, if that is less) 1 s, and twice as long with each further quarter of that number. At the default quota the
+// 349,525 records allowed would last for five hours at 50 ms; so they last longer than any program.
 func interval(recs, quota int64) time.Duration {
 	many := min(maxRecords(quota)/4, 1<<16)
 	if recs < many {

@@ -58,6 +58,16 @@ type gap struct {
 // ends says whether the line that was open at the gap's beginning ended inside.
 func (g *gap) ends(sel sallyport.Stream) bool { return g.to.nl[sel] > g.from.nl[sel] }
 
+// runsOn says whether, for the log or for a stream, the line that was open at the gap's beginning still is at its end.
+func (g *gap) runsOn() bool {
+	for sel := range g.first {
+		if g.from.open[sel] > 0 && !g.ends(sallyport.Stream(sel)) {
+			return true
+		}
+	}
+	return false
+}
+
 func (g *gap) size() int64 {
 	if g == nil {
 		return 0

@@ -97,25 +97,21 @@ func (l *Log) openGap(b *body, v *view) (gap, int64, error) {
 // extend moves the gap's end to off.
 func (l *Log) extend(b *body, v *view, g *gap, off int64) {
 	l.count(b, off)
-	for sel := range g.first {
-		if g.from.open[sel] == 0 || g.to.nl[sel] > g.from.nl[sel] {
-			continue
-		}
-		// A line runs into the gap and has not ended in it so far: its bytes have to be counted one piece at a time.
-		if err := l.walk(v, g.to.off, off, g.add); err != nil {
-			g.to = l.uncounted(b, off, err)
-		}
-		return
+	to, err := place{}, error(nil)
+	if g.runsOn() {
+		// A line that runs into the gap has not ended in it so far: how much of it is lost must be counted.
+		err = l.walk(v, g.to.off, off, g.add)
+		to = g.to
+	} else {
+		to, err = l.placeAt(off)
 	}
-	p, err := l.placeAt(off)
 	if err != nil {
-		p = l.uncounted(b, off, err)
+		to = l.uncounted(b, off, err)
 	}
-	g.to = p
+	g.to = to
 }
 
-// lineStart moves off back to the beginning of its line, lineEnd forward to the end of the line of the byte before it,
-// if that is near: a gap of whole lines is easier to read round.
+// lineStart moves off back to the beginning of its line, if that is near: a gap of whole lines is easier to read round.
 func (l *Log) lineStart(off int64) int64 {
 	p := make([]byte, min(l.alignSpan(), off))
 	if l.pread(p, off-int64(len(p))) != nil {
@@ -127,6 +123,7 @@ func (l *Log) lineStart(off int64) int64 {
 	return off
 }
 
+// lineEnd moves off forward to the end of the line of the byte before it, if that is near.
 func (l *Log) lineEnd(off int64) int64 {
 	off--
 	p := make([]byte, min(l.alignSpan(), l.end-off))

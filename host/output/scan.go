@@ -74,7 +74,8 @@ func (l *Log) walk(v *view, from, to int64, fn func([]byte, sallyport.Stream)) e
 	return nil
 }
 
-// grain is the distance of marks in bytes: what is kept has at most 256 of them (and twice that for a tiny quota).
+// grain is the distance of marks in bytes. What is kept has at most 256 of them, of about 100 bytes, so that the line
+// index of a log takes 26 KB at most, and a line is found by looking through one grain.
 func (l *Log) grain() int64 {
 	g := int64(1 << 12)
 	for g*256 < l.quota {

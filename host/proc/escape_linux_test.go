@@ -2,7 +2,6 @@ package proc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -114,7 +113,12 @@ func escapes(in order) (any, error) {
 		}
 	}
 	slices.Sort(tr.took)
-	at := func(q int) time.Duration { return tr.took[len(tr.took)*q/1000].Round(100 * time.Microsecond) }
+	at := func(q int) time.Duration {
+		if len(tr.took) == 0 {
+			return 0
+		}
+		return tr.took[len(tr.took)*q/1000].Round(100 * time.Microsecond)
+	}
 	return escaped{tr.failures, fmt.Sprintf("%d runs, kill p50 %v, p90 %v, p99 %v, max %v",
 		len(tr.took), at(500), at(900), at(990), at(999))}, nil
 }
@@ -146,7 +150,7 @@ func (tr *trier) innocents() (map[string][]sallyport.Process, error) {
 			return len(before[token]) == 4 && !slices.ContainsFunc(before[token], func(p sallyport.Process) bool { return p.Name != "sleep" })
 		}
 		if !testenv.Poll(10*time.Second, spread) {
-			return nil, errors.New("an innocent session does not get going")
+			return nil, fmt.Errorf("an innocent session does not get going: %v", before[token])
 		}
 	}
 	return before, nil

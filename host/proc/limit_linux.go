@@ -117,17 +117,20 @@ func (l *v1Limit) enter(tr *Tree, tid int) error {
 	dir := tr.place.tasks
 	l.mu.Lock()
 	at, starter := l.where[tid]
+	l.mu.Unlock()
 	if dir == "" && starter {
 		dir = l.top.dir
 	}
-	if dir != "" {
-		l.where[tid] = dir
-	}
-	l.mu.Unlock()
 	if dir == at {
 		return nil
 	}
-	return writeSmall(filepath.Join(dir, "tasks"), strconv.Itoa(tid))
+	err := writeSmall(filepath.Join(dir, "tasks"), strconv.Itoa(tid))
+	if err == nil {
+		l.mu.Lock()
+		l.where[tid] = dir
+		l.mu.Unlock()
+	}
+	return err
 }
 
 // release gives a directory to the next tree. What may be left in it counts against that one's limit, no more.
@@ -182,8 +185,8 @@ func (l *userLimit) forkLow(tr *Tree, tasks int, fn func() error) error {
 	if err := unix.Prlimit(0, unix.RLIMIT_NPROC, &unix.Rlimit{Cur: min(low, own.Cur), Max: own.Max}, nil); err != nil {
 		return stepLimit(err)
 	}
-	var lift error
-	reset := sync.OnceFunc(func() { lift = unix.Prlimit(0, unix.RLIMIT_NPROC, &own, nil) })
+	// It was the limit a moment ago, so the kernel takes it back.
+	reset := sync.OnceFunc(func() { _ = unix.Prlimit(0, unix.RLIMIT_NPROC, &own, nil) })
 	timer := time.AfterFunc(lowFor, reset)
 	err := fn()
 	timer.Stop()
@@ -192,7 +195,7 @@ func (l *userLimit) forkLow(tr *Tree, tasks int, fn func() error) error {
 		// Now that it has one, it may not raise it either. EPERM: it has become another user (sudo).
 		_ = unix.Prlimit(tr.main.pid, unix.RLIMIT_NPROC, &unix.Rlimit{Cur: low, Max: low}, nil)
 	}
-	return errors.Join(err, stepLimit(lift))
+	return err
 }
 
 // tasks is how many tasks the user has, by a count that is not older than age.

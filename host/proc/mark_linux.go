@@ -49,12 +49,9 @@ func withMark(mark uint64, fn func() error) error {
 	if err := unix.Prlimit(0, unix.RLIMIT_RTTIME, &marked, nil); err != nil {
 		return fmt.Errorf("set RLIMIT_RTTIME: %w", err)
 	}
-	err := fn()
-	// It was the soft limit a moment ago, so the kernel takes it back.
-	if reset := unix.Prlimit(0, unix.RLIMIT_RTTIME, &own, nil); reset != nil && err == nil {
-		err = fmt.Errorf("reset RLIMIT_RTTIME: %w", reset)
-	}
-	return err
+	// It was the limit a moment ago, so the kernel takes it back.
+	defer func() { _ = unix.Prlimit(0, unix.RLIMIT_RTTIME, &own, nil) }()
+	return fn()
 }
 
 // markOf reads the mark of a process; 0 if there is none to see. Another user's process shows its limits only as text.

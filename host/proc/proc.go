@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -104,8 +105,10 @@ func (e *StartError) Unwrap() error { return e.Err }
 // check finds what no system would accept, or would understand differently.
 func (s *Spec) check() error {
 	switch {
-	case s.Path == "" || len(s.Argv) == 0:
-		return errors.New("a start needs a path and an argument list")
+	case !filepath.IsAbs(s.Path):
+		return fmt.Errorf("path %q is not absolute", s.Path)
+	case len(s.Argv) == 0:
+		return errors.New("the argument list is empty")
 	case strings.IndexByte(s.ID, 0) >= 0:
 		return fmt.Errorf("session id %q has a NUL in it", s.ID)
 	case s.Pids < 0:

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/sallyport-sh/sallyport"
 )
@@ -185,7 +186,7 @@ func (t *Table) Close(ctx context.Context) error {
 	}
 	t.closed = true
 	t.mu.Unlock()
-	if err := waitFor(ctx, &t.starts); err != nil {
+	if err := t.awaitStarts(ctx); err != nil {
 		return fmt.Errorf("close process table: a start does not return: %w", err)
 	}
 	survivors := t.killAll(ctx)
@@ -205,6 +206,20 @@ func (t *Table) Close(ctx context.Context) error {
 		errs = append(errs, fmt.Errorf("close process table: %w", err))
 	}
 	return errors.Join(append(errs, t.null.Close())...)
+}
+
+// hangs is how long a start may take before it is held to hang: an exec from a file system that does not answer.
+const hangs = time.Second
+
+// awaitStarts waits for the starts under way. Should one hang, the trees that there are do not live on because of it.
+func (t *Table) awaitStarts(ctx context.Context) error {
+	short, cancel := context.WithTimeout(ctx, hangs)
+	defer cancel()
+	if waitFor(short, &t.starts) == nil {
+		return nil
+	}
+	t.killAll(ctx)
+	return waitFor(ctx, &t.starts)
 }
 
 func (t *Table) killAll(ctx context.Context) []sallyport.Process {

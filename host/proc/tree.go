@@ -40,12 +40,10 @@ func (tr *Tree) Done() <-chan struct{} { return tr.done }
 
 // Exit is how the main process ended; the zero Exit before Done.
 func (tr *Tree) Exit() Exit {
-	select {
-	case <-tr.done:
-		return tr.main.exit
-	default:
+	if !tr.ended() {
 		return Exit{}
 	}
+	return tr.main.exit
 }
 
 // Members are the processes of the tree that live, the main process first while it does. Zombies do not count.
@@ -91,9 +89,7 @@ func wrapSignal(sig syscall.Signal, err error) error {
 // Release forgets the tree: call it after the end, when nothing is left. What is left all the same is then nobody's,
 // and with Options.Own it ends. Before the end of the main process Release does nothing.
 func (tr *Tree) Release() {
-	select {
-	case <-tr.done:
-	default:
+	if !tr.ended() {
 		return
 	}
 	tr.mu.Lock()
@@ -115,7 +111,7 @@ func (tr *Tree) isReleased() bool {
 	return tr.released
 }
 
-// ended reports whether the main process has been reaped.
+// ended reports whether the main process has been reaped and Done is closed.
 func (tr *Tree) ended() bool {
 	select {
 	case <-tr.done:
