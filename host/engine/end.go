@@ -152,22 +152,39 @@ func (s *session) finish(x proc.Exit) {
 	s.kills.Wait()
 	_ = s.closeStdin()
 	held := s.drain()
-	if s.e.o.Settings(s.owner.Caller.AgentID).KillLeft {
-		if left := s.tree.Members(); len(left) > 0 {
-			s.tree.Kill(context.Background(), 0)
-			held = nil
-		}
+	left := s.tree.Members()
+	if len(left) > 0 && s.e.o.Settings(s.owner.Caller.AgentID).KillLeft {
+		s.tree.Kill(context.Background(), 0)
+		left, held = s.tree.Members(), nil
 	}
 	failure := s.shellFailure(x)
+	over := len(left) == 0 && s.isPumped()
+	if over {
+		s.log.Seal()
+	}
 	s.mu.Lock()
 	s.outcome = s.judge(x, failure)
 	s.state, s.endedAt, s.heldBy = sallyport.Ended, x.At, held
+	s.settled = over
 	s.mu.Unlock()
-	close(s.ended)
+	close(s.ended) // whoever waits goes on from here; the rest is for later
 	st, _ := s.Status(context.Background())
-	s.settle()
+	if over {
+		s.conclude()
+	} else {
+		s.settle()
+	}
 	s.e.o.OnEnd(st)
 	s.e.tidy()
+}
+
+func (s *session) isPumped() bool {
+	select {
+	case <-s.pumped:
+		return true
+	default:
+		return false
+	}
 }
 
 // drain waits for the rest of the output and returns who holds the pipes if that is not all.
@@ -288,29 +305,33 @@ func (s *session) settle() {
 	default:
 		return
 	}
-	select {
-	case <-s.pumped:
-	default:
-		return
-	}
-	if len(s.tree.Members()) > 0 {
+	if s.isSettled() || !s.isPumped() || len(s.tree.Members()) > 0 {
 		return
 	}
 	s.mu.Lock()
 	first := !s.settled
 	s.settled = true
-	outs, gone := s.outs, s.release
+	s.mu.Unlock()
+	if first {
+		s.log.Seal()
+		s.conclude()
+	}
+}
+
+// conclude gives back what a settled session held. It runs once.
+func (s *session) conclude() {
+	s.mu.Lock()
+	outs := s.outs
 	s.outs, s.heldBy = nil, nil
 	s.mu.Unlock()
-	if !first {
-		return
-	}
 	for _, f := range outs {
 		_ = f.Close()
 	}
-	s.log.Seal()
 	s.tree.Release()
 	close(s.over)
+	s.mu.Lock()
+	gone := s.release
+	s.mu.Unlock()
 	if gone {
 		s.e.forget(s)
 	}

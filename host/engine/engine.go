@@ -49,9 +49,12 @@ type Options struct {
 
 // Engine implements [sallyport.Host] for this machine. It is safe for concurrent use.
 type Engine struct {
-	o    Options
-	key  []byte // for keyed hashes in plans; new in every process
-	info func() sallyport.HostInfo
+	o   Options
+	key []byte // for keyed hashes in plans; new in every process
+	// instance completes the sessions' names in the markers of processes: another gateway may have an "amber-atlas", too,
+	// and must not take our processes for its own.
+	instance string
+	info     func() sallyport.HostInfo
 
 	baseMu sync.Mutex
 	bases  map[string]*baseline
@@ -73,7 +76,7 @@ func New(o Options) *Engine {
 	if o.OnEnd == nil {
 		o.OnEnd = func(sallyport.Status) {}
 	}
-	e := &Engine{o: o, key: make([]byte, 32), sessions: map[sallyport.SessionID]*session{}}
+	e := &Engine{o: o, key: make([]byte, 32), instance: rand.Text()[:10], sessions: map[sallyport.SessionID]*session{}}
 	_, _ = rand.Read(e.key) // never fails (crypto/rand)
 	e.info = sync.OnceValue(e.describe)
 	return e

@@ -25,12 +25,13 @@ func (tr *Tree) Holders(f *os.File) []sallyport.Process {
 	}
 	link := "pipe:[" + strconv.FormatUint(st.Ino, 10) + "]"
 	var held []sallyport.Process
-	if !tr.isReleased() {
+	if tr.enter() {
 		for _, m := range tr.t.ways.rung.members(tr) {
 			if holds(m.pid, link) {
 				held = append(held, sallyport.Process{PID: m.pid, Name: m.name})
 			}
 		}
+		tr.leave()
 	}
 	if len(held) > 0 {
 		return held

@@ -73,12 +73,14 @@ func (tr *Tree) kill(grace time.Duration) *kill {
 		hurry: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	tr.killing = k
+	tr.users++
 	go func() {
 		defer tr.t.work.Done()
 		tr.run(k)
 		tr.mu.Lock()
 		tr.killing = nil
 		tr.mu.Unlock()
+		tr.leave()
 		close(k.done)
 	}()
 	return k

@@ -42,14 +42,19 @@ func before(a, b member, main int) int {
 	}
 }
 
-// carries reports whether one of the two signs names the tree. A process of our own session is none of ours: it
+// carries reports whether a process is the tree's: it has the mark, or none at all and the tree's id in its environment.
+// (One with another mark may be of a tree of that name elsewhere.) A process of our own session is none of ours: it
 // inherited the mark because other code of this process forked while we were marked.
 func carries(pid, session int, tr *Tree) bool {
-	if markOf(pid) != tr.place.mark {
+	switch markOf(pid) {
+	case tr.place.mark:
+	case 0, unix.RLIM_INFINITY:
 		ids, _ := variables(pid, tr.t.o.Markers[:1])
 		if tr.id == "" || !slices.Contains(ids, tr.id) {
 			return false
 		}
+	default:
+		return false
 	}
 	sid, err := unix.Getsid(pid)
 	return err == nil && sid != session

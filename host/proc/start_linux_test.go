@@ -155,7 +155,7 @@ func TestWhatAChildInherits(t *testing.T) {
 	table := open(t, Options{Own: true, Markers: []string{"SALLYPORT_SESSION", "OTHER_MARK"}})
 	s := shell(`read pid rest </proc/self/stat; set -- $(cut -d' ' -f5,6,7 /proc/$$/stat)
 		[ "$1 $2 $3" = "$$ $$ 0" ] && echo session; (: </dev/tty) 2>/dev/null || echo no terminal
-		ls /proc/$$/fd | tr '\n' ' '; echo; grep -E 'Sig(Ign|Blk)' /proc/$$/status | tr -d '\t'; pwd
+		ls -x /proc/$$/fd; grep -E 'Sig(Ign|Blk)' /proc/$$/status | tr -d '\t'; pwd
 		env | grep -E '^(SALLYPORT_SESSION|OTHER_MARK)=' | sort`)
 	s.ID = "amber-atlas"
 	s.Env = append(s.Env, "OTHER_MARK=before", "SALLYPORT_SESSION=before")
@@ -165,7 +165,7 @@ func TestWhatAChildInherits(t *testing.T) {
 	}
 	defer dir.Close()
 	s.Dir = fmt.Sprintf("/proc/self/fd/%d", dir.Fd())
-	want := "session\nno terminal\n0 1 2 \nSigBlk:0000000000000000\nSigIgn:0000000000000000\n/usr\n" +
+	want := "session\nno terminal\n0  1  2\nSigBlk:0000000000000000\nSigIgn:0000000000000000\n/usr\n" +
 		"OTHER_MARK=amber-atlas\nSALLYPORT_SESSION=amber-atlas\n"
 	_, got := output(t, table, s)
 	if diff := cmp.Diff(want, got); diff != "" {

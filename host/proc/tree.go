@@ -21,6 +21,7 @@ type Tree struct {
 
 	mu       sync.Mutex
 	killing  *kill // under way
+	users    int   // who looks at, signals or kills what it is kept by
 	released bool
 }
 
@@ -48,9 +49,10 @@ func (tr *Tree) Exit() Exit {
 
 // Members are the processes of the tree that live, the main process first while it does. Zombies do not count.
 func (tr *Tree) Members() []sallyport.Process {
-	if tr.isReleased() {
+	if !tr.enter() {
 		return nil
 	}
+	defer tr.leave()
 	return processes(tr.t.ways.rung.members(tr))
 }
 
@@ -61,9 +63,10 @@ func (tr *Tree) Signal(sig syscall.Signal) error {
 	if !errors.Is(err, os.ErrProcessDone) {
 		return wrapSignal(sig, err)
 	}
-	if tr.isReleased() {
+	if !tr.enter() {
 		return os.ErrProcessDone
 	}
+	defer tr.leave()
 	sent, first := false, error(nil)
 	for _, m := range tr.t.ways.rung.members(tr) {
 		switch err := signalMember(m, sig); {
@@ -86,6 +89,28 @@ func wrapSignal(sig syscall.Signal, err error) error {
 	return fmt.Errorf("send %s: %w", Name(sig), err)
 }
 
+// enter begins a use of what the tree is kept by, such as its cgroup; false once the tree was released. Until leave it is
+// given to no other tree: a kill that is still under way would reach that one.
+func (tr *Tree) enter() bool {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	if tr.released {
+		return false
+	}
+	tr.users++
+	return true
+}
+
+func (tr *Tree) leave() {
+	tr.mu.Lock()
+	tr.users--
+	last := tr.released && tr.users == 0
+	tr.mu.Unlock()
+	if last {
+		tr.giveBack()
+	}
+}
+
 // Release forgets the tree: call it after the end, when nothing is left. What is left all the same is then nobody's,
 // and with Options.Own it ends. Before the end of the main process Release does nothing.
 func (tr *Tree) Release() {
@@ -93,22 +118,25 @@ func (tr *Tree) Release() {
 		return
 	}
 	tr.mu.Lock()
-	again := tr.released
+	now := !tr.released && tr.users == 0
 	tr.released = true
 	tr.mu.Unlock()
-	if again {
-		return
+	if now {
+		tr.giveBack()
 	}
-	tr.t.ways.rung.release(tr)
-	tr.t.mu.Lock()
-	delete(tr.t.trees, tr)
-	tr.t.mu.Unlock()
 }
 
 func (tr *Tree) isReleased() bool {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	return tr.released
+}
+
+func (tr *Tree) giveBack() {
+	tr.t.ways.rung.release(tr)
+	tr.t.mu.Lock()
+	delete(tr.t.trees, tr)
+	tr.t.mu.Unlock()
 }
 
 // ended reports whether the main process has been reaped and Done is closed.
