@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -15,13 +16,13 @@ type interleave []struct {
 // samples are durations by name, sorted.
 type samples map[string][]time.Duration
 
-// run does a number of turns that do not count, then n that do. Every turn begins with another, so that none always
-// follows the same.
+// run does a number of turns that do not count, then n that do. Every turn has another order: what comes after a busy
+// neighbour finds warm caches and an awake core, and none may always be the lucky one.
 func (m interleave) run(warm, n int) (samples, error) {
 	got := samples{}
 	for i := range warm + n {
-		for k := range m {
-			one := m[(i+k)%len(m)]
+		for _, k := range rand.Perm(len(m)) {
+			one := m[k]
 			took, err := one.once()
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", one.name, err)
