@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -29,11 +30,14 @@ type facts struct {
 	PID       int    `json:"pid"`
 }
 
+// patience is how long a server may take to end by itself. The SDK's own 5 s would cut short what is measured.
+const patience = 2 * time.Minute
+
 // dial starts a program as an MCP server and greets it.
 func dial(ctx context.Context, cmd *exec.Cmd) (*server, error) {
 	cmd.Stderr = os.Stderr
 	client := mcp.NewClient(&mcp.Implementation{Name: "bench", Version: "1"}, nil)
-	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
+	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: patience}, nil)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", cmd.Path, err)
 	}

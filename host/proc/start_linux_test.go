@@ -168,7 +168,7 @@ func TestWhatAChildInherits(t *testing.T) {
 	want := "session\nno terminal\n0  1  2\nSigBlk:0000000000000000\nSigIgn:0000000000000000\n/usr\n" +
 		"OTHER_MARK=amber-atlas\nSALLYPORT_SESSION=amber-atlas\n"
 	_, got := output(t, table, s)
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, ownSignals(got)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -179,9 +179,15 @@ func TestIgnoredSignalsAreNotInherited(t *testing.T) {
 	t.Parallel()
 	var ignored string
 	perform(t, "ignore", setting{ignore: true}, &ignored)
-	if want := "SigIgn:\t0000000000000000\n"; ignored != want {
+	if want := "SigIgn:\t0000000000000000\n"; ownSignals(ignored) != want {
 		t.Errorf("a command has %q, want %q", ignored, want)
 	}
+}
+
+// ownSignals leaves signal 32 out of a mask: it is the C library's, which a test under the race detector is linked with
+// and which may leave it ignored.
+func ownSignals(status string) string {
+	return strings.ReplaceAll(status, "0000000080000000", "0000000000000000")
 }
 
 // ignoring starts a command and returns what it ignores.
