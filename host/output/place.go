@@ -94,15 +94,15 @@ func (g *gap) lost(after bool) int64 {
 
 // add moves the gap's end over b, which the stream s wrote.
 func (g *gap) add(b []byte, s sallyport.Stream) {
+	ended := [...]bool{g.ends(0), g.ends(1), g.ends(2)}
+	g.to.add(b, s)
 	for _, sel := range [...]sallyport.Stream{sallyport.AnyStream, s} {
-		if g.ends(sel) {
-			continue
-		}
-		if i := bytes.IndexByte(b, '\n'); i >= 0 {
-			g.first[sel] += int64(i)
-		} else {
+		switch {
+		case ended[sel]:
+		case g.ends(sel):
+			g.first[sel] += int64(bytes.IndexByte(b, '\n'))
+		default:
 			g.first[sel] += int64(len(b))
 		}
 	}
-	g.to.add(b, s)
 }

@@ -56,6 +56,9 @@ func (l *Log) drop(b *body, f file, n, recs int64) error {
 	l.mu.Lock()
 	b.gap, b.recsFrom, b.recsTo = &g, recsFrom, max(recsTo, recsFrom)
 	b.marks = trim(b.marks, &g)
+	if b.pos.off < g.to.off {
+		b.pos = g.to
+	}
 	l.mu.Unlock()
 	if err := l.writeHeader(b); err != nil {
 		return err
@@ -94,26 +97,27 @@ func (l *Log) openGap(b *body, v *view) (gap, int64, error) {
 	return gap{from: p, to: p}, i, nil
 }
 
-// extend moves the gap's end to off.
+// extend moves the gap's end to off. What was not counted before is counted now, and only now.
 func (l *Log) extend(b *body, v *view, g *gap, off int64) {
-	l.count(b, off)
-	to, err := place{}, error(nil)
-	if g.runsOn() {
-		// A line that runs into the gap has not ended in it so far: how much of it is lost must be counted.
-		err = l.walk(v, g.to.off, off, g.add)
-		to = g.to
+	var err error
+	if v.pos.off > g.to.off && !g.runsOn() {
+		l.count(b, off)
+		g.to, err = l.placeAt(off)
 	} else {
-		to, err = l.placeAt(off)
+		// Nobody asked for lines so far, or a line that runs into the gap has not ended in it and its bytes must be
+		// counted: one walk does both.
+		err = l.walk(v, g.to.off, off, g.add)
 	}
 	if err != nil {
-		to = l.uncounted(b, off, err)
+		g.to = l.uncounted(b, off, err)
 	}
-	g.to = to
 }
 
 // lineStart moves off back to the beginning of its line, if that is near: a gap of whole lines is easier to read round.
 func (l *Log) lineStart(off int64) int64 {
-	p := make([]byte, min(l.alignSpan(), off))
+	win := windowPool.Get().(*[windowSize]byte)
+	defer windowPool.Put(win)
+	p := win[:min(l.alignSpan(), off)]
 	if l.pread(p, off-int64(len(p))) != nil {
 		return off
 	}
@@ -125,15 +129,17 @@ func (l *Log) lineStart(off int64) int64 {
 
 // lineEnd moves off forward to the end of the line of the byte before it, if that is near.
 func (l *Log) lineEnd(off int64) int64 {
+	win := windowPool.Get().(*[windowSize]byte)
+	defer windowPool.Put(win)
 	off--
-	p := make([]byte, min(l.alignSpan(), l.end-off))
+	p := win[:min(l.alignSpan(), l.end-off)]
 	if l.pread(p, off) != nil {
 		return off + 1
 	}
 	return off + 1 + int64(max(bytes.IndexByte(p, '\n'), 0))
 }
 
-func (l *Log) alignSpan() int64 { return min(1<<16, l.quota/16) }
+func (l *Log) alignSpan() int64 { return min(windowSize, l.quota/16) }
 
 // trim returns the marks outside of the gap, and one at its end. It copies: readers hold the old ones.
 func trim(marks []place, g *gap) []place {
