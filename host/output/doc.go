@@ -14,8 +14,9 @@
 // # On disk
 //
 // <id>.log holds the bytes, each at its own offset. Over quota the middle is punched out of the file; the first
-// quarter of the quota and the newest rest stay. Where the file system cannot punch, the part after the first quarter
-// becomes a ring, and the header of the index says where it lies.
+// quarter of the quota and the newest rest stay. In a flood, and where the file system cannot punch, the part after the
+// first quarter becomes a ring instead; the header of the index says where it lies, and before each write into it, where
+// the log ends.
 //
 // <id>.idx says who wrote what and when: a header, then a record {offset, time, stream} for the run of bytes that
 // begins there, written before its bytes are. A session whose output is all standard output and came within 50 ms has

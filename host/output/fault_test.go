@@ -74,7 +74,9 @@ func (f *faultFile) splice(pipe int, off int64, n int) (int, error) {
 	if n = f.take(n); n == 0 {
 		return 0, errFault
 	}
-	return f.file.splice(pipe, off, n)
+	m, err := f.file.splice(pipe, off, n)
+	f.disk.room.Add(int64(n - m)) // there was less in the pipe
+	return m, err
 }
 
 func (f *faultFile) ReadAt(p []byte, off int64) (int, error) {

@@ -23,9 +23,18 @@ func (f osFile) punch(off, n int64) error {
 }
 
 func (f osFile) splice(pipe int, off int64, n int) (int, error) {
+	// The offset is explicit and the file not O_APPEND: splice answers EINVAL to that.
+	m, err := spliceNow(pipe, int(f.Fd()), &off, n)
+	if err != nil && !errors.Is(err, errAgain) && !errors.Is(err, errors.ErrUnsupported) {
+		err = fmt.Errorf("splice to %s: %w", f.Name(), err)
+	}
+	return m, err
+}
+
+// spliceNow moves what is in a pipe, without waiting for more.
+func spliceNow(pipe, to int, off *int64, n int) (int, error) {
 	for {
-		// The offset is explicit and the file not O_APPEND: splice answers EINVAL to that.
-		m, err := unix.Splice(pipe, nil, int(f.Fd()), &off, n, unix.SPLICE_F_NONBLOCK|unix.SPLICE_F_MOVE)
+		m, err := unix.Splice(pipe, nil, to, off, n, unix.SPLICE_F_NONBLOCK|unix.SPLICE_F_MOVE)
 		switch {
 		case err == nil:
 			return int(m), nil
@@ -35,7 +44,7 @@ func (f osFile) splice(pipe int, off int64, n int) (int, error) {
 		case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOSYS):
 			return 0, errors.ErrUnsupported
 		default:
-			return 0, fmt.Errorf("splice to %s: %w", f.Name(), err)
+			return 0, err
 		}
 	}
 }

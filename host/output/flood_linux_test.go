@@ -120,61 +120,45 @@ func resident(t *testing.T) int64 {
 // TestFloodSmallQuota floods the smallest log, in both ways to bound a file.
 func TestFloodSmallQuota(t *testing.T) {
 	t.Parallel()
-	for name, d := range map[string]disk{"punch": osDisk{}, "ring": ringDisk{}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, err := openStore(t.TempDir(), 0, d)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			l := create(t, s, "log", 1)
-			if err := l.Pump(flooder(t, 40<<20), sallyport.Stdout); err != nil {
-				t.Fatal(err)
-			}
-			l.Seal()
-			checkFlood(t, l, 40<<20)
-			if n := l.Disk(); n > minQuota+64<<10 {
-				t.Errorf("%d bytes on disk", n)
-			}
-		})
-	}
+	ways(t, func(t *testing.T, s *Store) {
+		l := create(t, s, "log", 1)
+		if err := l.Pump(flooder(t, 40<<20), sallyport.Stdout); err != nil {
+			t.Fatal(err)
+		}
+		l.Seal()
+		checkFlood(t, l, 40<<20)
+		if n := l.Disk(); n > minQuota+64<<10 {
+			t.Errorf("%d bytes on disk", n)
+		}
+	})
 }
 
 // TestAlternatingFlood has the streams alternate with each byte: it is the index that would grow without bound.
 func TestAlternatingFlood(t *testing.T) {
 	t.Parallel()
-	for name, d := range map[string]disk{"punch": osDisk{}, "ring": ringDisk{}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, err := openStore(t.TempDir(), 0, d)
-			if err != nil {
+	ways(t, func(t *testing.T, s *Store) {
+		l := create(t, s, "log", minQuota)
+		const n = 40_000
+		for range n {
+			write(t, l, "o")
+			if err := l.Append(sallyport.Stderr, []byte("e\n")); err != nil {
 				t.Fatal(err)
 			}
-			defer s.Close()
-			l := create(t, s, "log", minQuota)
-			const n = 40_000
-			for range n {
-				write(t, l, "o")
-				if err := l.Append(sallyport.Stderr, []byte("e\n")); err != nil {
-					t.Fatal(err)
-				}
-			}
-			l.Seal()
-			if n := l.Disk(); n > minQuota {
-				t.Errorf("%d bytes on disk", n)
-			}
-			st := l.Stat()
-			out, skipped := readAll(t, l, sallyport.Stdout)
-			errs, _ := readAll(t, l, sallyport.Stderr)
-			if strings.Trim(string(out), "o") != "" || strings.Trim(string(errs), "e\n") != "" {
-				t.Error("streams are mixed up")
-			}
-			if got := int64(len(out)+len(errs)) + skipped; got != 3*n || skipped != st.Dropped || skipped == 0 {
-				t.Errorf("%d bytes in all, %d skipped, %d dropped", got, skipped, st.Dropped)
-			}
-		})
-	}
+		}
+		l.Seal()
+		if n := l.Disk(); n > minQuota {
+			t.Errorf("%d bytes on disk", n)
+		}
+		st := l.Stat()
+		out, skipped := readAll(t, l, sallyport.Stdout)
+		errs, _ := readAll(t, l, sallyport.Stderr)
+		if strings.Trim(string(out), "o") != "" || strings.Trim(string(errs), "e\n") != "" {
+			t.Error("streams are mixed up")
+		}
+		if got := int64(len(out)+len(errs)) + skipped; got != 3*n || skipped != st.Dropped || skipped == 0 {
+			t.Errorf("%d bytes in all, %d skipped, %d dropped", got, skipped, st.Dropped)
+		}
+	})
 }
 
 // TestPipesGrow checks that only a pipe that is found full is enlarged, and only so many of them.

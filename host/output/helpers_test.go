@@ -106,6 +106,27 @@ func newStore(tb testing.TB) *Store {
 	return s
 }
 
+// ways runs f with a store for each way to bound a log: holes where the middle was, a ring because there can be no
+// holes, and a ring because of a flood.
+func ways(t *testing.T, f func(t *testing.T, s *Store)) {
+	t.Helper()
+	for name, way := range map[string]struct {
+		disk  disk
+		flood int64
+	}{"punch": {osDisk{}, 0}, "ring": {ringDisk{}, 0}, "flood": {osDisk{}, 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, err := openStore(t.TempDir(), 3, way.disk)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			s.flood = way.flood
+			f(t, s)
+		})
+	}
+}
+
 func create(tb testing.TB, s *Store, id string, quota int64) *Log {
 	tb.Helper()
 	l, err := s.Create(id, quota)

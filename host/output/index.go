@@ -71,12 +71,16 @@ type header struct {
 	recsFrom int64 // records recsFrom…recsTo-1 went with the middle
 	recsTo   int64
 	lostFrom int64 // bytes from here on could not be written; -1: none
-	gap      gap   // the middle; from and to at 0: none
+	// In a ring the file does not tell where the log ends. It ends at moveFrom, or as many bytes later as were written
+	// of the moveLen that were about to be when this was.
+	moveFrom, moveLen int64
+	gap               gap // the middle; from and to at 0: none
 }
 
 func (h *header) fields() []*int64 {
 	f := []*int64{
 		&h.quota, &h.spool.base, &h.spool.size, &h.records.base, &h.records.size, &h.recsFrom, &h.recsTo, &h.lostFrom,
+		&h.moveFrom, &h.moveLen,
 	}
 	for _, p := range []*place{&h.gap.from, &h.gap.to} {
 		f = append(f, &p.off)
@@ -337,6 +341,9 @@ func (l *Log) header(b *body) *header {
 	}
 	if b.gap != nil {
 		h.gap = *b.gap
+	}
+	if b.spool.size > 0 {
+		h.moveFrom, h.moveLen = l.end, b.w.moving
 	}
 	if b.lost != nil {
 		h.lostFrom = b.lost.from.off

@@ -59,6 +59,9 @@ type writer struct {
 	stream   sallyport.Stream
 	recorded time.Time // of the last record
 	indexed  bool      // as body.indexed
+	dropped  time.Time // of the last drop, or of the first byte
+	dropEnd  int64     // end of the log then
+	moving   int64     // bytes that are about to be written into the ring
 	punched  int64     // the spool is punched up to here, in whole blocks
 	cleared  int64     // the index is punched up to this byte
 }

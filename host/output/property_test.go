@@ -182,58 +182,54 @@ func countByte(p []byte, c byte) int { return bytes.Count(p, []byte{c}) }
 // TestLogAgainstModel drives a log and the model with the same random output and compares all that can be asked.
 func TestLogAgainstModel(t *testing.T) {
 	t.Parallel()
-	for _, d := range []struct {
-		name string
-		disk disk
-	}{{"punch", osDisk{}}, {"ring", ringDisk{}}} {
-		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
-			s, err := openStore(t.TempDir(), 3, d.disk)
+	ways(t, func(t *testing.T, s *Store) {
+		flood := s.flood
+		rapid.Check(t, func(t *rapid.T) {
+			s.flood = flood
+			quota := rapid.SampledFrom([]int64{4 << 10, 16 << 10, 64 << 10}).Draw(t, "quota")
+			l, err := s.create("log", quota)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer s.Close()
-			rapid.Check(t, func(t *rapid.T) {
-				quota := rapid.SampledFrom([]int64{4 << 10, 16 << 10, 64 << 10}).Draw(t, "quota")
-				l, err := s.create("log", quota)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer remove(t, l)
-				tr := &trial{t: t, log: l}
-				t.Repeat(map[string]func(*rapid.T){
-					"append": func(t *rapid.T) {
-						if !tr.m.sealed {
-							tr.append(genStream.Draw(t, "stream"), genText(t))
+			defer remove(t, l)
+			tr := &trial{t: t, log: l}
+			t.Repeat(map[string]func(*rapid.T){
+				"append": func(t *rapid.T) {
+					if !tr.m.sealed {
+						tr.append(genStream.Draw(t, "stream"), genText(t))
+					}
+				},
+				"stdout": func(t *rapid.T) {
+					if !tr.m.sealed {
+						tr.append(sallyport.Stdout, genText(t))
+					}
+				},
+				"alternate": func(t *rapid.T) {
+					if !tr.m.sealed {
+						for range rapid.IntRange(1, 60).Draw(t, "n") {
+							tr.append(sallyport.Stdout, []byte("o\n"))
+							tr.append(sallyport.Stderr, []byte("e"))
 						}
-					},
-					"stdout": func(t *rapid.T) {
-						if !tr.m.sealed {
-							tr.append(sallyport.Stdout, genText(t))
-						}
-					},
-					"alternate": func(t *rapid.T) {
-						if !tr.m.sealed {
-							for range rapid.IntRange(1, 60).Draw(t, "n") {
-								tr.append(sallyport.Stdout, []byte("o\n"))
-								tr.append(sallyport.Stderr, []byte("e"))
-							}
-						}
-					},
-					"read":  func(*rapid.T) { tr.read() },
-					"lines": func(*rapid.T) { tr.lines() },
-					"all":   func(*rapid.T) { tr.all() },
-					"seal": func(t *rapid.T) {
-						if rapid.IntRange(0, 9).Draw(t, "really") == 0 {
-							tr.log.Seal()
-							tr.m.sealed = true
-						}
-					},
-				})
-				tr.index(s.dir)
+					}
+				},
+				"read":  func(*rapid.T) { tr.read() },
+				"lines": func(*rapid.T) { tr.lines() },
+				"all":   func(*rapid.T) { tr.all() },
+				"flood": func(t *rapid.T) { // a log that was punched becomes a ring
+					if rapid.IntRange(0, 9).Draw(t, "really") == 0 {
+						s.flood = 1
+					}
+				},
+				"seal": func(t *rapid.T) {
+					if rapid.IntRange(0, 9).Draw(t, "really") == 0 {
+						tr.log.Seal()
+						tr.m.sealed = true
+					}
+				},
 			})
+			tr.index(s.dir)
 		})
-	}
+	})
 }
 
 // index reads the index file as another process would and compares it with what was written.
@@ -253,6 +249,9 @@ func (tr *trial) index(dir string) {
 	}
 	if h.gap.size() > 0 && (h.gap.from.off != tr.m.gaps[0][0] || h.gap.to.off != tr.m.gaps[0][1]) {
 		tr.t.Fatalf("header says gap %d…%d, log %v", h.gap.from.off, h.gap.to.off, tr.m.gaps)
+	}
+	if end := tr.m.end(); h.spool.size > 0 && (h.moveFrom > end || h.moveFrom+h.moveLen < end) {
+		tr.t.Fatalf("header says that the log ends in %d…+%d, it ends at %d", h.moveFrom, h.moveLen, end)
 	}
 	spool, err := os.ReadFile(filepath.Join(dir, "log.log"))
 	if err != nil {

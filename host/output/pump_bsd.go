@@ -11,4 +11,10 @@ func (p *pipe) available() (int, error) {
 }
 
 // fullness does nothing: these systems size their pipes themselves.
-func (p *pipe) fullness(int) {}
+func (p *pipe) fullness() {}
+
+// nap does nothing.
+func (p *pipe) nap() {}
+
+// stage does nothing: it is for splice.
+func (p *pipe) stage(int) error { return nil }

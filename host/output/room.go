@@ -2,10 +2,16 @@ package output
 
 import (
 	"bytes"
+	"time"
 )
 
 // blockSize is what file systems punch out; of a partial block the bytes are only zeroed.
 const blockSize = 4096
+
+// floodRate is how fast a log must have filled up to become a ring. A ring writes over pages that are there, where
+// punching gives pages back and has new ones made: measured, that is a third of the time of a flood, and makes the
+// difference between keeping up with cat > file and not. A slower log stays a plain file.
+const floodRate = 32 << 20
 
 // makeRoom drops as much of the middle as n more bytes and one more record need.
 func (l *Log) makeRoom(b *body, f file, n int64) error {
@@ -63,7 +69,15 @@ func (l *Log) drop(b *body, f file, n, recs int64) error {
 	if err := l.writeHeader(b); err != nil {
 		return err
 	}
-	return l.punch(b, f)
+	return l.giveUp(b, f)
+}
+
+// flooding says whether the log has grown fast since the last drop.
+func (l *Log) flooding(b *body) bool {
+	now := time.Now()
+	took, grown := now.Sub(b.w.dropped), l.end-b.w.dropEnd
+	b.w.dropped, b.w.dropEnd = now, l.end
+	return l.store.flood > 0 && float64(grown) >= float64(l.store.flood)*took.Seconds()
 }
 
 // openGap returns the gap so far, or the empty one where the first will begin, and the number of its first record. It
@@ -158,11 +172,12 @@ func trim(marks []place, g *gap) []place {
 	return kept
 }
 
-// punch gives the gap's bytes and records back to the file system; where it can't, both files become rings.
-func (l *Log) punch(b *body, f file) error {
+// giveUp gives the gap's bytes and records back to the file system, or makes the file a ring: the spool in a flood, and
+// either where holes can't be punched.
+func (l *Log) giveUp(b *body, f file) error {
 	if b.spool.size == 0 {
 		lo, hi := inner(max(b.gap.from.off, b.w.punched), b.gap.to.off)
-		if hi > lo && f.punch(lo, hi-lo) != nil {
+		if hi > lo && (l.flooding(b) || f.punch(lo, hi-lo) != nil) {
 			base := max(b.gap.from.off, b.w.punched)
 			return l.bend(b, ring{base, max(l.end-base, l.quota/2)}, b.records)
 		}

@@ -26,6 +26,7 @@ type Store struct {
 	dir   string
 	max   int
 	disk  disk
+	flood int64        // bytes a second from which on a log over its quota becomes a ring; 0: never
 	grown atomic.Int32 // enlarged pipes; see maxGrown
 
 	mu     sync.Mutex
@@ -64,7 +65,7 @@ func openStore(dir string, maxOpen int, d disk) (*Store, error) {
 	if maxOpen <= 0 {
 		maxOpen = defaultOpen
 	}
-	s := &Store{dir: dir, max: maxOpen, disk: d, logs: make(map[string]*Log)}
+	s := &Store{dir: dir, max: maxOpen, disk: d, flood: floodRate, logs: make(map[string]*Log)}
 	s.idle.L = &s.mu
 	s.lru.prev, s.lru.next = &s.lru, &s.lru
 	return s, nil

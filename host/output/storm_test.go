@@ -18,39 +18,31 @@ import (
 // byte, a wrong line number or an uncounted loss. At last the log is removed under them.
 func TestReaderStorm(t *testing.T) {
 	t.Parallel()
-	for name, d := range map[string]disk{"punch": osDisk{}, "ring": ringDisk{}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, err := openStore(t.TempDir(), 0, d)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			l := create(t, s, "log", minQuota)
-			var readers sync.WaitGroup
-			for i, read := range []func(*Log, *rand.Rand) error{stormRead, stormLines, stormGrep, stormTail, stormWait, stormLines} {
-				readers.Go(func() {
-					rnd := rand.New(rand.NewPCG(1, uint64(i)))
-					for {
-						switch err := read(l, rnd); {
-						case errors.Is(err, sallyport.NotFound):
-							return
-						case err != nil:
-							t.Error(err)
-							return
-						}
+	ways(t, func(t *testing.T, s *Store) {
+		l := create(t, s, "log", minQuota)
+		var readers sync.WaitGroup
+		for i, read := range []func(*Log, *rand.Rand) error{stormRead, stormLines, stormGrep, stormTail, stormWait, stormLines} {
+			readers.Go(func() {
+				rnd := rand.New(rand.NewPCG(1, uint64(i)))
+				for {
+					switch err := read(l, rnd); {
+					case errors.Is(err, sallyport.NotFound):
+						return
+					case err != nil:
+						t.Error(err)
+						return
 					}
-				})
-			}
-			if err := l.Pump(flooder(t, 48<<20), sallyport.Stdout); err != nil {
-				t.Error(err)
-			}
-			if err := l.Remove(); err != nil {
-				t.Error(err)
-			}
-			readers.Wait()
-		})
-	}
+				}
+			})
+		}
+		if err := l.Pump(flooder(t, 48<<20), sallyport.Stdout); err != nil {
+			t.Error(err)
+		}
+		if err := l.Remove(); err != nil {
+			t.Error(err)
+		}
+		readers.Wait()
+	})
 }
 
 func stormRead(l *Log, rnd *rand.Rand) error {

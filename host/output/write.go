@@ -102,16 +102,23 @@ func (l *Log) keep(b *body, s sallyport.Stream, src source, n int) (int, error) 
 		return 0, fmt.Errorf("open spool: %w", err)
 	}
 	defer l.store.release(&b.data)
+	now := time.Now()
+	if l.end == 0 {
+		b.w.dropped = now
+	}
 	if err := l.makeRoom(b, f, int64(n)); err != nil {
 		return 0, err
 	}
-	now := time.Now()
 	recorded, err := l.record(b, s, now)
 	if err != nil {
 		return 0, err
 	}
 	pos, run := b.spool.at(l.end)
-	moved, err := src.move(f, pos, int(min(int64(n), run)))
+	n = int(min(int64(n), run))
+	if err := l.announce(b, n); err != nil {
+		return 0, err
+	}
+	moved, err := src.move(f, pos, n)
 	if moved == 0 {
 		return 0, err
 	}
@@ -125,6 +132,16 @@ func (l *Log) keep(b *body, s sallyport.Stream, src source, n int) (int, error) 
 	l.grow(int64(moved), now)
 	l.mu.Unlock()
 	return moved, err
+}
+
+// announce says in the header of the index that n bytes will be written into the ring. A file that grows tells by itself
+// where the log ends; a ring does not.
+func (l *Log) announce(b *body, n int) error {
+	if b.spool.size == 0 {
+		return nil
+	}
+	b.w.moving = int64(n)
+	return l.writeHeader(b)
 }
 
 // grow tells readers of n more bytes. wmu and mu are held.
