@@ -20,6 +20,8 @@ const (
 	unclaimed = time.Second
 	// loading is how long an orphan without an environment may be one that is just loading its program.
 	loading = 20 * time.Millisecond
+	// servings is how many requests are served between two sweeps of a fight at most, so that those cannot end it.
+	servings = 256
 	// wide is how often all threads' lists are read while nothing is killed.
 	wide = time.Second
 )
@@ -260,11 +262,7 @@ func (s *sweeper) undecided() (wait time.Duration) {
 // fight makes one sweep for the trees that are being killed, and ends the strikes that are over. It reports whether
 // anything changed: then the next sweep must follow at once, as a program may be forking against us.
 func (s *sweeper) fight() bool {
-	select {
-	case fn := <-s.do:
-		fn()
-	default:
-	}
+	s.serve()
 	for _, st := range s.strikes {
 		// Before the list is read: what the main process leaves is adopted when it ends.
 		if !st.main && st.tr.main.reap() {
@@ -288,6 +286,18 @@ func (s *sweeper) fight() bool {
 		return over
 	})
 	return moved
+}
+
+// serve does what is asked by now. In a fight one proof then serves all that have joined it.
+func (s *sweeper) serve() {
+	for range servings {
+		select {
+		case fn := <-s.do:
+			fn()
+		default:
+			return
+		}
+	}
 }
 
 // clean reports whether the last sweep saw nothing of a tree. Together with a main process that was reaped before, that
