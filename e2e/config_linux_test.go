@@ -72,7 +72,10 @@ func TestProcessDenied(t *testing.T) {
 func TestExitNotice(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, harness.Options{})
-	b := s.Background("echo the last word; exit 5")
+	b := s.Background("until [ -e go ]; do sleep 0.01; done; echo the last word; exit 5") // it must not end before the answer
+	if err := os.WriteFile(filepath.Join(s.Workspace, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	testenv.Eventually(t, 10*time.Second, func() bool { return !testenv.Alive(b.PID) }, "it has ended")
 	var heard string
 	testenv.Eventually(t, 10*time.Second, func() bool {
