@@ -99,7 +99,7 @@ type Input struct {
 // An Ending says how to end a session.
 type Ending struct {
 	Grace  time.Duration // between TERM and KILL; negative: the plan's
-	Cause  OutcomeKind   // Killed or Aborted; empty: Killed
+	Cause  OutcomeKind   // Killed, or Aborted, which shortens the grace: nobody waits any more; empty: Killed
 	Remove bool          // forget it, too
 }
 

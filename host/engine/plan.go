@@ -78,6 +78,9 @@ func (e *Engine) planProgram(p *sallyport.Plan, c sallyport.Command, env environ
 		return err
 	}
 	s := shellFor(sh)
+	if err := s.checkText(c.Text); err != nil {
+		return err
+	}
 	if p.Exe, err = identify(sh); err != nil {
 		return notStarted(sallyport.SpawnError, "the shell "+sh+" can't be used", "set [exec] shell", err)
 	}

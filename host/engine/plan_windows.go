@@ -15,7 +15,8 @@ const pathSeparators = `/\`
 // inode: Windows has no cheap inode; size, time and mode identify a file here.
 func inode(fs.FileInfo) (dev, ino uint64) { return 0, 0 }
 
-func executable(f sallyport.File) bool { return fs.FileMode(f.Mode).IsRegular() }
+// executable leaves batch files to the shell.
+func executable(f sallyport.File) bool { return fs.FileMode(f.Mode).IsRegular() && !isBatch(f.Real) }
 
 // programNames adds the extensions that name programs. Batch files are left out: their arguments are read by cmd.
 func programNames(path string) []string {

@@ -33,8 +33,7 @@ type shell struct {
 
 // shellFor says how to run text by the program at path: without startup files, not interactive.
 func shellFor(path string) shell {
-	base := strings.ToLower(strings.TrimSuffix(filepath.Base(strings.ReplaceAll(path, `\`, "/")), ".exe"))
-	switch base {
+	switch shellName(path) {
 	case "bash":
 		return shell{path, []string{"--noprofile", "--norc", "-c"}, posixWrapper}
 	case "zsh":
@@ -50,6 +49,12 @@ func shellFor(path string) shell {
 	}
 }
 
+// shellName is the program's name without its directory and extension, in lower case.
+func shellName(path string) string {
+	base := strings.ToLower(filepath.Base(strings.ReplaceAll(path, `\`, "/")))
+	return strings.TrimSuffix(base, ".exe")
+}
+
 // argv is what execve gets; name is argv[0], which shells use to begin their messages.
 func (s shell) argv(text string) []string {
 	name := filepath.Base(s.path)
@@ -58,6 +63,32 @@ func (s shell) argv(text string) []string {
 		return append(argv, s.wrapper)
 	}
 	return append(argv, text)
+}
+
+// commandLine is the whole line for a program that does not read it by the usual rules; empty for all others. cmd takes
+// what is between the first and the last quote as it is (/s), so that text needs no escaping, and none is possible.
+func commandLine(shell string, argv []string) string {
+	if shell == "" || !isCmd(shell) {
+		return ""
+	}
+	last := len(argv) - 1
+	return strings.Join(argv[:last], " ") + ` "` + argv[last] + `"`
+}
+
+func isCmd(path string) bool { return shellName(path) == "cmd" }
+
+// checkText refuses what a shell would silently read otherwise than it is written.
+func (s shell) checkText(text string) error {
+	if isCmd(s.path) && strings.ContainsAny(strings.TrimSpace(text), "\r\n") {
+		return invalid("the shell cmd runs one line of text, and this has more", "join the commands by &, or use PowerShell: remove [exec] shell")
+	}
+	return nil
+}
+
+// isBatch reports whether Windows gives a file to cmd, which reads arguments as commands: no escaping is safe.
+func isBatch(path string) bool {
+	ext := strings.ToLower(filepath.Ext(path))
+	return ext == ".bat" || ext == ".cmd"
 }
 
 // A prober answers what the search for a shell needs to know of a machine, so that it can be tested on any.

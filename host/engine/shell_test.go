@@ -101,6 +101,39 @@ func TestShellArgv(t *testing.T) {
 	}
 }
 
+// TestCmdLine: cmd gets its text between quotes, whatever is in it, and never a part of it only.
+func TestCmdLine(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`dir`:                     `cmd.exe /d /s /c "dir"`,
+		`"C:\a b\x.exe" "y z"`:    `cmd.exe /d /s /c ""C:\a b\x.exe" "y z""`,
+		`echo a & echo ^& %PATH%`: `cmd.exe /d /s /c "echo a & echo ^& %PATH%"`,
+	} {
+		s := shellFor(`C:\Windows\System32\cmd.exe`)
+		s.path = "/cmd.exe" // its base name is found by this system's rules
+		if got := commandLine(s.path, s.argv(text)); got != want {
+			t.Errorf("%s: %s", text, got)
+		}
+		if err := s.checkText(text); err != nil {
+			t.Error(err)
+		}
+		if err := s.checkText(text + "\ndel x"); !errors.Is(err, sallyport.Invalid) {
+			t.Errorf("two lines: %v", err)
+		}
+	}
+	if got := commandLine("/bin/bash", shellFor("/bin/bash").argv("ls")); got != "" {
+		t.Errorf("bash: %s", got)
+	}
+	if got := commandLine("", []string{"cmd.exe", "/c", "dir"}); got != "" {
+		t.Errorf("argv: %s", got)
+	}
+	for name, want := range map[string]bool{"x.bat": true, "X.CMD": true, "x.exe": false, "cmd": false} {
+		if isBatch(name) != want {
+			t.Errorf("%s is taken for the other", name)
+		}
+	}
+}
+
 func TestShellMessage(t *testing.T) {
 	t.Parallel()
 	for tail, want := range map[string]bool{

@@ -156,7 +156,7 @@ func (s *session) launch(ctx context.Context, p sallyport.Plan, env []string, di
 	}
 	s.started = time.Now()
 	tree, err := s.e.o.Table.Start(ctx, proc.Spec{
-		ID: string(s.id) + "." + s.e.instance, Path: p.Exe.Path, Argv: p.Argv, Env: env, Dir: dirPath(dir), Pids: p.Limits.Pids,
+		ID: string(s.id) + "." + s.e.instance, Path: p.Exe.Path, Argv: p.Argv, Line: commandLine(p.Shell, p.Argv), Env: env, Dir: dirPath(dir), Pids: p.Limits.Pids,
 		Stdin: ps.in, Stdout: ps.out, Stderr: ps.err, OnExit: s.finish,
 	})
 	ps.closeTheirs()

@@ -142,6 +142,7 @@ func newJob(pids int) (windows.Handle, error) {
 func startIn(job windows.Handle, l launch) (*child, error) {
 	attr := *l.attr
 	attr.Sys = &syscall.SysProcAttr{
+		CmdLine:       l.line,
 		CreationFlags: windows.CREATE_SUSPENDED | windows.CREATE_NO_WINDOW | windows.CREATE_NEW_PROCESS_GROUP,
 	}
 	pid, h, err := syscall.StartProcess(l.path, l.argv, &attr)

@@ -48,6 +48,9 @@ type Spec struct {
 	Path string
 	// Argv is the argument list, Argv[0] included. Env is the whole environment but for the markers.
 	Argv, Env []string
+	// Line is for Windows, where a program gets one line of text: the line as it is, for programs that read theirs in a way
+	// of their own, as cmd does. Empty: made from Argv by the rules of CommandLineToArgvW, which most programs follow.
+	Line string
 	// Dir is the working directory; empty: ours. It may be "/proc/self/fd/N" for a directory held open here.
 	Dir string
 	// Stdin, Stdout and Stderr become descriptors 0, 1, 2, in blocking mode; nil: /dev/null. They may be the same file.

@@ -62,6 +62,7 @@ type rung interface {
 type launch struct {
 	path string
 	argv []string
+	line string // Windows only
 	attr *syscall.ProcAttr
 }
 
@@ -139,7 +140,7 @@ func (t *Table) Start(ctx context.Context, s Spec) (*Tree, error) {
 		}
 		fds[i] = f.Fd() // and makes it blocking, which is what a program expects of its own end
 	}
-	err := t.ways.rung.spawn(ctx, tr, launch{s.Path, s.Argv, &syscall.ProcAttr{
+	err := t.ways.rung.spawn(ctx, tr, launch{s.Path, s.Argv, s.Line, &syscall.ProcAttr{
 		Dir: s.Dir, Env: mark(s.Env, t.o.Markers, s.ID), Files: fds,
 	}})
 	runtime.KeepAlive(files)

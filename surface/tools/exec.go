@@ -88,10 +88,6 @@ func (x *Exec) notices(ctx context.Context, c sallyport.Caller) []string {
 	return lines
 }
 
-// abortGrace is what a cancelled command gets between TERM and KILL at most: nobody waits for it any more, and nothing
-// of it may be left 2 s later.
-const abortGrace = 500 * time.Millisecond
-
 // endWait bounds the wait for a kill that was decided on.
 const endWait = 30 * time.Second
 
@@ -177,8 +173,7 @@ func (e *execution) yield(ctx context.Context, st sallyport.Status) reply {
 func (e *execution) abort(ctx context.Context) reply {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endWait)
 	defer cancel()
-	grace := min(e.args.command.Limits.Grace, abortGrace)
-	kill, err := e.session.End(ctx, sallyport.Ending{Grace: grace, Cause: sallyport.Aborted})
+	kill, err := e.session.End(ctx, sallyport.Ending{Grace: -1, Cause: sallyport.Aborted})
 	if err != nil {
 		return e.broken(err)
 	}
