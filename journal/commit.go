@@ -67,7 +67,29 @@ func (j *Journal) wake() {
 	}
 }
 
-// commit is the committer: it syncs as soon as something was appended, and what is appended meanwhile comes next.
+// soon asks for a turn before long, unless one is coming.
+func (j *Journal) soon() {
+	j.mu.Lock()
+	much := j.unsynced > maxUnsynced/4
+	arm := !much && !j.armed
+	j.armed = j.armed || arm
+	j.mu.Unlock()
+	if much {
+		j.wake()
+	} else if arm {
+		j.later.Reset(unhurried)
+	}
+}
+
+// ring is what later does.
+func (j *Journal) ring() {
+	j.mu.Lock()
+	j.armed = false
+	j.mu.Unlock()
+	j.wake()
+}
+
+// commit is the committer: it syncs as soon as somebody waits, or a little after something was appended.
 func (j *Journal) commit() {
 	defer close(j.done)
 	for {
@@ -76,20 +98,26 @@ func (j *Journal) commit() {
 		case <-j.stop:
 			return
 		}
-		for more := true; more; {
-			if j.fault() == nil {
-				j.breakIf(j.syncBatch())
-			}
-			if j.fault() != nil {
-				j.breakIf(j.mend())
-			}
-			more = j.endTurn()
-			if err := j.writeAhead(); err != nil {
-				j.breakIf(err)
-				more = true
-			}
+		j.serve()
+		for err := j.writeAhead(); err != nil; err = j.writeAhead() {
+			j.breakIf(err)
+			j.serve()
 		}
 	}
+}
+
+// serve is a turn: a sync, or once the disk has failed, an attempt to mend that.
+func (j *Journal) serve() {
+	if j.fault() == nil {
+		j.breakIf(j.syncBatch())
+	}
+	if j.fault() != nil {
+		j.breakIf(j.mend())
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	close(j.turned)
+	j.turned = make(chan struct{})
 }
 
 // breakIf stops everything if there is an error, and says so in the log: no caller may be waiting who could be told.
@@ -97,15 +125,6 @@ func (j *Journal) breakIf(err error) {
 	if err != nil && j.setBroken(err) {
 		j.log.Error("journal: the disk failed", "chain", j.id, "error", err)
 	}
-}
-
-// endTurn wakes who waits, and reports whether there is more to sync.
-func (j *Journal) endTurn() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	close(j.turned)
-	j.turned = make(chan struct{})
-	return j.broken == nil && j.synced < j.appended.seq
 }
 
 // A piece is what one batch has of a segment.

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -29,6 +30,9 @@ func writer(dir string) {
 				for i := range 20 {
 					id := fmt.Sprintf("r%d-%d", w, i)
 					p, err := j.Append(sallyport.Event{Kind: sallyport.EventRun, Request: sallyport.RequestID(id), Data: strings.Repeat(id, i*5)})
+					if err == nil && i%2 == 1 { // as runs are; ends are not waited for
+						err = j.Sync(context.Background(), p)
+					}
 					if err != nil {
 						fmt.Println("error:", err)
 						return

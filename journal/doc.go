@@ -62,8 +62,9 @@
 // # Durability
 //
 // [Journal.Append] returns when the row is in the page cache: it survives the death of every process, but not of the
-// machine. One goroutine, the committer, syncs as soon as something was appended, and takes what was appended during
-// a sync into the next one: no delay to collect, no sync without need. Segments are written with zeros ahead of their
+// machine. One goroutine, the committer, syncs as soon as somebody waits for it ([Journal.Sync]), and takes what was
+// appended during a sync into the next one: no delay to collect. A row that nobody waits for is synced with the next that
+// somebody does, or after 10 ms. Segments are written with zeros ahead of their
 // rows, off the callers' path, so that a sync has data to write and no metadata.
 //
 // # Faults

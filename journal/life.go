@@ -152,6 +152,7 @@ func (j *Journal) close() error {
 		_ = j.turn(context.Background()) // err is returned anyway
 	}
 	err = errors.Join(err, j.Sync(context.Background(), last))
+	j.later.Stop()
 	close(j.stop)
 	<-j.done
 	if err == nil {
